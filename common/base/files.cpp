@@ -1,0 +1,169 @@
+#include "common/base/files.h"
+
+#include "common/base/unique_fd.h"
+
+#include <atomic>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cortexfs::files {
+
+namespace {
+
+constexpr char kTemporaryPrefix[] = ".cortexfs-tmp-";
+
+struct SplitPath {
+    std::string directory;
+    std::string name;
+};
+
+SplitPath splitPath(const std::string &path)
+{
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos)
+        return {".", path};
+    return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string temporaryName()
+{
+    static std::atomic<unsigned> counter{0};
+    return kTemporaryPrefix + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
+}
+
+Result<UniqueFd> openDirectory(const std::string &path)
+{
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.isValid())
+        return errors::fromErrno(errno, path);
+    return fd;
+}
+
+} // namespace
+
+Result<void> writeAll(int fd, std::string_view content)
+{
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0) {
+            if (errno == EINTR)
+                continue;
+            return errors::fromErrno(errno, "write");
+        }
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<std::string> readRegularAt(int directory, const std::string &name, std::size_t maxBytes)
+{
+    // O_NONBLOCK: a FIFO under this name must not hang us before fstat can refuse it.
+    const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (!fd.isValid())
+        return errors::fromErrno(errno, name);
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0)
+        return errors::fromErrno(errno, name);
+    if (!S_ISREG(info.st_mode))
+        return errors::invalid(name + ": not a regular file");
+    std::string content;
+    if (info.st_size > 0)
+        content.reserve(std::min(static_cast<std::size_t>(info.st_size), maxBytes) + 1);
+    char buffer[16384];
+    for (;;) {
+        const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+        if (got < 0) {
+            if (errno == EINTR)
+                continue;
+            return errors::fromErrno(errno, name);
+        }
+        if (got == 0)
+            return content;
+        content.append(buffer, static_cast<std::size_t>(got));
+        if (content.size() > maxBytes)
+            return errors::tooLarge(name + ": over " + std::to_string(maxBytes) + " bytes");
+    }
+}
+
+Result<std::string> readRegular(const std::string &path, std::size_t maxBytes)
+{
+    return readRegularAt(AT_FDCWD, path, maxBytes);
+}
+
+Result<void> replaceAt(int directory, const std::string &name, std::string_view content, mode_t mode)
+{
+    const std::string temporary = temporaryName();
+    UniqueFd fd(::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!fd.isValid())
+        return errors::fromErrno(errno, name);
+    const auto abandon = [&](Error error) {
+        ::unlinkat(directory, temporary.c_str(), 0);
+        return error;
+    };
+    // The umask must not decide who can read a control file or a secret.
+    if (::fchmod(fd.get(), mode) != 0)
+        return abandon(errors::fromErrno(errno, name));
+    if (Result<void> written = writeAll(fd.get(), content); !written)
+        return abandon(written.error().withDetail(name));
+    if (::fsync(fd.get()) != 0)
+        return abandon(errors::fromErrno(errno, name));
+    fd.reset();
+    if (::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0)
+        return abandon(errors::fromErrno(errno, name));
+    if (::fsync(directory) != 0)
+        return errors::fromErrno(errno, name);
+    return {};
+}
+
+Result<void> replace(const std::string &path, std::string_view content, mode_t mode)
+{
+    const SplitPath split = splitPath(path);
+    Result<UniqueFd> directory = openDirectory(split.directory);
+    if (!directory)
+        return directory.error();
+    return replaceAt(directory->get(), split.name, content, mode);
+}
+
+void removeStaleTemporaries(int directory)
+{
+    const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (copy < 0)
+        return;
+    DIR *stream = ::fdopendir(copy);
+    if (!stream) {
+        ::close(copy);
+        return;
+    }
+    std::vector<std::string> names;
+    while (const dirent *entry = ::readdir(stream)) {
+        const std::string_view name(entry->d_name);
+        if (name.starts_with(kTemporaryPrefix))
+            names.emplace_back(name);
+    }
+    for (const std::string &name : names)
+        ::unlinkat(directory, name.c_str(), 0);
+    ::closedir(stream);
+}
+
+Result<void> makeDirectories(const std::string &path, mode_t mode)
+{
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string prefix = path.substr(0, end);
+        if (::mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST)
+            return errors::fromErrno(errno, prefix);
+        if (end == std::string::npos)
+            break;
+    }
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0)
+        return errors::fromErrno(errno, path);
+    if (!S_ISDIR(info.st_mode))
+        return errors::fromErrno(ENOTDIR, path);
+    return {};
+}
+
+} // namespace cortexfs::files

@@ -1,0 +1,42 @@
+// cortexfs.control/v1: the daemon's control socket (decisions, section 2). JSONL over a unix stream socket, 1 MiB a
+// frame. A request is {"op":OP,"id":ID,...}; every reply carries the same id; the last one is
+//     {"id":ID,"type":"result",...}   or   {"id":ID,"type":"error","code":ERRNO,"message":TEXT}
+// and streams send other frames before it. Requests on one connection run concurrently. The peer is who the kernel says
+// (SO_PEERCRED). A frame that is no request gets {"id":null,"type":"error","code":"EINVAL"}; the connection stays.
+// Over 1 MiB: EMSGSIZE and close.
+//
+// Every peer may exec, status, doctor, provider.list, provider.get, model.list. The others need uid 0, the daemon's own
+// uid, or the group `cortexfs`: EACCES.
+//
+//   exec        {object:"model/P/M", argv:[TEXT], stdin:TEXT|null, stdin_open:BOOL?, cwd, tty:BOOL}
+//               With "stdin_open":true more follows as {"op":"stdin","id":ID,"data":TEXT,"eof":BOOL} (same id, no reply);
+//               over 16 MiB in all EMSGSIZE. argv wins over stdin; the words of argv are joined by one blank.
+//               Stream: one frame an event, the canonical event with the id before its first key:
+//                   {"id":ID,"type":"start","run":"r...","model":"P/M"}
+//               always start ... done, also when the object does not exist. Then
+//                   {"id":ID,"type":"result","exit":N,"diagnostic":TEXT?}
+//               exit is the ABI's exit code, diagnostic the one line for stderr.
+//               With tty and no input: no stream, result with exit 2 and "usage":TEXT.
+//   cancel      {id:ID}: ID of a running exec of this connection; no reply of its own, the exec ends with done cancelled.
+//   status      -> state version pid mode mount config state_dir runtime fuse:BOOL uptime_ms providers models runs
+//                  problems:[{where,code,message}]
+//   doctor      -> checks:[{name,status:"ok"|"warning"|"error",message,hint}]
+//   refresh     -> providers models problems:[...]     re-reads the configuration
+//   model.list  -> models:[{name,id,driver:[{purpose,drivers:[...]}],cap:[...],effort,limit:N|null,session,state}]
+//                  aliases:[{name,target:"P/M",user:BOOL}]
+//   provider.list -> providers:[{name,file,base_url,enabled,formats,default_model,models:N,key:"filled"|"missing"|"none"}]
+//                    invalid:[{file,code,message}]
+//   provider.get  {name} -> name file etag config:{the file's JSON} slots:[{name,state:"filled"|"invalid",reason?}]
+//   provider.key.set    {name, slot="default", value} -> name slot
+//   provider.key.remove {name, slot="default"}        -> name slot      ENOENT when there is none
+//   provider.test {name, model?} -> model ok:BOOL transport slot rule status:N first_token_ms total_ms
+//                                   error:{code,message}?  (a failed test is a result, not an error)
+//   metrics     -> runs_total runs_live exec_total fuse_requests uptime_ms
+#pragma once
+
+namespace cortexfs::control {
+
+inline constexpr char kProtocol[] = "cortexfs.control/v1";
+inline constexpr char kGroup[] = "cortexfs";
+
+} // namespace cortexfs::control

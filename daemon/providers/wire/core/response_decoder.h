@@ -1,0 +1,45 @@
+// Turns the bytes of one HTTP reply into canonical events, whatever the format: status and error bodies to errno, event
+// stream or plain JSON, SSE framing, limits, the terminal rule.
+//
+// Order of calls: onHead once, onBytes any number of times, onEnd once. Events come without `run`; the run stamps it.
+// The same bytes give the same events however they are split. A failed or cut reply yields its deltas and a failure,
+// never a message or a tool call.
+#pragma once
+
+#include "daemon/providers/wire/wire_format.h"
+
+namespace cortexfs::wire {
+
+struct ReplyFailure {
+    Error error;
+    bool retryable = false;                    // the same candidate may be asked again, if nothing was emitted
+    bool mayFallBack = true;                   // the next candidate may be asked, if nothing was emitted
+    std::optional<std::int64_t> retryAfterMs;  // what the server asked for
+};
+
+class ResponseDecoder {
+public:
+    explicit ResponseDecoder(const WireFormat &format);
+    ~ResponseDecoder();
+
+    // `wallMs` is the time now, for Retry-After dates.
+    void onHead(int status, const std::vector<Header> &headers, std::int64_t wallMs);
+    void onBytes(std::string_view bytes, std::vector<abi::Event> &out);
+    // `transport`: why the connection ended, nothing for a clean end.
+    void onEnd(const std::optional<Error> &transport, std::vector<abi::Event> &out);
+
+    // The provider's own terminal signal was seen, or the reply failed: the rest of the connection does not matter.
+    bool isFinished() const;
+    // Set when finished and ok.
+    std::optional<abi::StopReason> reason() const;
+    // Set when finished and not ok.
+    const std::optional<ReplyFailure> &failure() const;
+    // Data events so far (comments and pings do not count): the idle timer watches this.
+    std::uint64_t dataEvents() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> m_state;
+};
+
+} // namespace cortexfs::wire
