@@ -1,7 +1,7 @@
 // All that the tree shows of the running daemon, in one immutable value.
 #pragma once
 
-#include "daemon/models/model_catalog.h"
+#include "daemon/models/types/model_catalog.h"
 
 #include <memory>
 #include <string>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/abi/event.h"
-#include "daemon/models/conversation.h"
-#include "daemon/models/model_catalog.h"
+#include "daemon/models/types/conversation.h"
+#include "daemon/models/types/model_catalog.h"
 
 #include <QObject>
 

@@ -9,7 +9,7 @@
 #include "common/abi/words.h"
 #include "common/base/result.h"
 #include "common/json/json.h"
-#include "daemon/models/conversation.h"
+#include "daemon/models/types/conversation.h"
 
 #include <cstdint>
 #include <memory>
