@@ -49,6 +49,8 @@ struct WireDescriptor {
     std::string format;  // provider file: "openai.chat"
     std::string driver;  // `driver` control: "openai-chat"
     std::string title;   // for people
+    bool isDefault = false; // spoken to an endpoint whose provider file names no format
+    bool isRich = false;    // carries more (reasoning items, ...): preferred for agents, not for direct use
 };
 
 // Receives the events of one reply. Fed by ResponseDecoder with framed events; it never sees bytes, HTTP or time.

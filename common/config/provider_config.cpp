@@ -1,0 +1,469 @@
+#include "common/config/provider_config.h"
+
+#include "common/abi/names.h"
+#include "common/abi/words.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/base/unique_fd.h"
+#include "common/json/json.h"
+
+#include <QString>
+#include <QUrl>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+
+namespace cortexfs::config {
+
+namespace {
+
+struct KnownHost {
+    std::string_view host;
+    std::string_view name;
+};
+
+// One row a preset file; the last row ends the table even when there are no presets.
+constexpr KnownHost kKnownHosts[] = {
+#include "common/config/known_hosts.inc"
+    {{}, {}},
+};
+
+constexpr std::size_t kModelIdBytes = 256;
+
+QString toQString(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+bool hasControlCharacter(std::string_view text)
+{
+    return std::any_of(text.begin(), text.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f;
+    });
+}
+
+// Lower case, no trailing dot, IDN in ASCII, no brackets; empty when the URL has no host.
+std::string normalisedHost(const QUrl &url)
+{
+    std::string host = url.host(QUrl::FullyEncoded).toLower().toStdString();
+    while (host.ends_with('.'))
+        host.pop_back();
+    return host;
+}
+
+bool isIpLiteral(const std::string &host)
+{
+    // inet_aton also knows "127.1" and "2130706433", which reach an address just as well.
+    in_addr v4 = {};
+    if (::inet_aton(host.c_str(), &v4) != 0)
+        return true;
+    std::string bare = host;
+    if (bare.starts_with('[') && bare.ends_with(']'))
+        bare = bare.substr(1, bare.size() - 2);
+    bare = bare.substr(0, bare.find('%'));
+    in6_addr v6 = {};
+    return ::inet_pton(AF_INET6, bare.c_str(), &v6) == 1;
+}
+
+bool isLocalhost(const std::string &host) { return host == "localhost" || host.ends_with(".localhost"); }
+
+bool isLoopback(const std::string &host)
+{
+    if (isLocalhost(host))
+        return true;
+    in_addr v4 = {};
+    if (::inet_aton(host.c_str(), &v4) != 0)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    in6_addr v6 = {};
+    if (::inet_pton(AF_INET6, host.c_str(), &v6) != 1)
+        return false;
+    if (IN6_IS_ADDR_LOOPBACK(&v6))
+        return true;
+    return IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127;
+}
+
+Result<QUrl> checkedUrl(std::string_view text)
+{
+    if (hasControlCharacter(text) || text.find(' ') != std::string_view::npos)
+        return errors::invalid("holds a blank or a control character");
+    const QUrl url(toQString(text), QUrl::StrictMode);
+    if (!url.isValid())
+        return errors::invalid("not a URL");
+    if (url.scheme() != QLatin1String("http") && url.scheme() != QLatin1String("https"))
+        return errors::invalid("not an http or https URL");
+    if (normalisedHost(url).empty())
+        return errors::invalid("no host");
+    if (!url.userInfo().isEmpty())
+        return errors::invalid("holds a user name or password; keys belong in the secret store");
+    if (url.hasFragment())
+        return errors::invalid("holds a fragment");
+    return url;
+}
+
+// A key that is named like a credential, wherever it stands in the file.
+bool looksLikeSecret(std::string_view key)
+{
+    std::string lower;
+    for (const char c : key)
+        lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : (c == '-' ? '_' : c);
+    static constexpr std::array<std::string_view, 10> kExact = {
+        "api_key", "apikey", "key", "token", "secret", "password", "access_token", "refresh_token", "bearer",
+        "authorization"};
+    if (std::find(kExact.begin(), kExact.end(), lower) != kExact.end())
+        return true;
+    return lower.ends_with("_key") || lower.ends_with("_env") || lower.ends_with("_secret")
+           || lower.ends_with("_token") || lower.ends_with("_password");
+}
+
+bool isSecretHeader(std::string_view name)
+{
+    std::string lower;
+    for (const char c : name)
+        lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return lower == "cookie" || lower == "proxy-authorization" || looksLikeSecret(lower)
+           || lower.find("api-key") != std::string::npos;
+}
+
+bool isHeaderName(std::string_view name)
+{
+    static constexpr std::string_view kTokenExtra = "!#$%&'*+-.^_`|~";
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+               || kTokenExtra.find(c) != std::string_view::npos;
+    });
+}
+
+// Reads one provider object; faults are collected so that the user sees all of them at once.
+class ProviderReader {
+public:
+    ProviderReader(json::Value root, const std::vector<std::string> &knownFormats)
+        : m_root(root, "", m_faults), m_knownFormats(knownFormats)
+    {
+        m_members = root.members();
+    }
+
+    Result<ProviderConfig> read()
+    {
+        readIdentity();
+        readModels();
+        readLimits();
+        readCapabilities();
+        readFormats();
+        readTimeouts();
+        readHeaders();
+        readOAuth();
+        readExtras();
+        if (m_faults.empty())
+            return std::move(m_config);
+        std::string message;
+        for (const std::string &fault : m_faults)
+            message += (message.empty() ? "" : "; ") + fault;
+        return errors::invalid(message);
+    }
+
+private:
+    void readIdentity()
+    {
+        std::string url = m_root.requiredString("base_url");
+        m_config.enabled = m_root.boolean("enabled").value_or(true);
+        const std::optional<std::string> name = m_root.string("name");
+        if (name) {
+            m_config.name = *name;
+            if (const Result<void> check = abi::checkObjectName(*name); !check)
+                m_root.fault("name", check.error().message());
+            else if (*name == "debug" || *name == "route" || abi::isModelAlias(*name))
+                m_root.fault("name", "reserved: model/" + *name + " has another meaning");
+        }
+        if (url.empty())
+            return;
+        const Result<QUrl> checked = checkedUrl(url);
+        if (!checked) {
+            m_root.fault("base_url", checked.error().message());
+            return;
+        }
+        m_config.needsKey = !isLoopback(normalisedHost(*checked));
+        while (url.ends_with('/'))
+            url.pop_back();
+        m_config.baseUrl = url;
+        if (name)
+            return;
+        const Result<std::string> derived = providerNameFor(url);
+        if (derived)
+            m_config.name = *derived;
+        else
+            m_root.fault("name", derived.error().message());
+    }
+
+    bool checkModelId(const std::string &id, const std::string &pointer)
+    {
+        if (!id.empty() && id.size() <= kModelIdBytes && !hasControlCharacter(id))
+            return true;
+        m_faults.push_back(pointer + ": a model id is 1 to 256 bytes without control characters");
+        return false;
+    }
+
+    void readModels()
+    {
+        if (const auto id = m_root.string("default_model"); id && checkModelId(*id, "/default_model")) {
+            m_config.defaultModel = *id;
+            m_config.models.push_back(*id);
+        }
+        std::set<std::string> seen;
+        std::size_t index = 0;
+        for (const std::string &id : m_root.stringList("models")) {
+            const std::string pointer = "/models/" + std::to_string(index++);
+            if (!checkModelId(id, pointer))
+                continue;
+            if (!seen.insert(id).second)
+                m_config.warnings.push_back(pointer + ": named twice");
+            else if (id != m_config.defaultModel)
+                m_config.models.push_back(id);
+        }
+    }
+
+    bool isDeclared(std::string_view id) const
+    {
+        return std::find(m_config.models.begin(), m_config.models.end(), id) != m_config.models.end();
+    }
+
+    void readLimits()
+    {
+        for (const json::Member &member : m_root.object("model_limits").members()) {
+            const std::string pointer = "/model_limits/" + json::pointerToken(member.key);
+            const auto number = member.value.asInt();
+            if (!isDeclared(member.key))
+                m_faults.push_back(pointer + ": no such model in default_model or models");
+            else if (!number || *number < 1 || *number > std::numeric_limits<std::uint32_t>::max())
+                m_faults.push_back(pointer + ": not an integer in 1..4294967295");
+            else
+                m_config.modelLimits[std::string(member.key)] = static_cast<std::uint32_t>(*number);
+        }
+    }
+
+    void readCapabilities()
+    {
+        for (const json::Member &member : m_root.object("model_capabilities").members()) {
+            const std::string pointer = "/model_capabilities/" + json::pointerToken(member.key);
+            if (!isDeclared(member.key)) {
+                m_faults.push_back(pointer + ": no such model in default_model or models");
+                continue;
+            }
+            if (!member.value.isArray()) {
+                m_faults.push_back(pointer + ": not an array");
+                continue;
+            }
+            std::vector<std::string> words;
+            for (const json::Value &element : member.value.elements()) {
+                const std::string word(element.stringOr(""));
+                if (!abi::isCapability(word))
+                    m_faults.push_back(pointer + ": not a capability of the ABI: " + (word.empty() ? "(no string)" : word));
+                else if (std::find(words.begin(), words.end(), word) != words.end())
+                    m_faults.push_back(pointer + ": named twice: " + word);
+                else
+                    words.push_back(word);
+            }
+            m_config.modelCapabilities[std::string(member.key)] = std::move(words);
+        }
+    }
+
+    void readFormats()
+    {
+        const bool given = m_root.has("formats");
+        for (const std::string &format : m_root.stringList("formats")) {
+            const bool known = std::find(m_knownFormats.begin(), m_knownFormats.end(), format) != m_knownFormats.end();
+            const bool twice =
+                std::find(m_config.formats.begin(), m_config.formats.end(), format) != m_config.formats.end();
+            // A file made for a newer build still works with the formats this one has.
+            if (!known)
+                m_config.warnings.push_back("/formats: not known to this build: " + format);
+            else if (twice)
+                m_root.fault("formats", "named twice: " + format);
+            else
+                m_config.formats.push_back(format);
+        }
+        if (given && m_config.formats.empty()) {
+            std::string known;
+            for (const std::string &format : m_knownFormats)
+                known += (known.empty() ? "" : " ") + format;
+            m_root.fault("formats", "none of them is known; this build has: " + known);
+        }
+    }
+
+    void readTimeouts()
+    {
+        const json::Value value = m_root.object("timeouts");
+        if (value.isMissing())
+            return;
+        constexpr int kMost = 24 * 60 * 60'000;
+        json::ObjectReader reader(value, "/timeouts", m_faults);
+        const auto read = [&](const char *key, int &target) {
+            if (const auto ms = reader.integer(key, 1, kMost))
+                target = static_cast<int>(*ms);
+        };
+        read("connect_ms", m_config.timeouts.connectMs);
+        read("first_byte_ms", m_config.timeouts.firstByteMs);
+        read("idle_ms", m_config.timeouts.idleMs);
+        read("run_ms", m_config.timeouts.runMs);
+        for (const std::string &key : reader.unknownKeys())
+            m_config.warnings.push_back("/timeouts/" + json::pointerToken(key) + ": unknown key, ignored");
+    }
+
+    void readHeaders()
+    {
+        for (const json::Member &member : m_root.object("headers").members()) {
+            const std::string pointer = "/headers/" + json::pointerToken(member.key);
+            const auto text = member.value.asString();
+            if (!isHeaderName(member.key))
+                m_faults.push_back(pointer + ": not a header name");
+            else if (isSecretHeader(member.key))
+                m_faults.push_back(pointer + ": a credential; store it with `ctx provider key set`");
+            else if (!text || hasControlCharacter(*text))
+                m_faults.push_back(pointer + ": not a string without control characters");
+            else
+                m_config.headers.emplace_back(std::string(member.key), std::string(*text));
+        }
+    }
+
+    void readOAuth()
+    {
+        const json::Value value = m_root.object("oauth");
+        if (value.isMissing())
+            return;
+        json::ObjectReader reader(value, "/oauth", m_faults);
+        OAuthConfig oauth;
+        oauth.clientId = reader.requiredString("client_id");
+        oauth.authUrl = reader.requiredString("auth_url");
+        oauth.tokenUrl = reader.requiredString("token_url");
+        oauth.redirectUri = reader.requiredString("redirect_uri");
+        oauth.scopes = reader.stringList("scopes");
+        for (const auto &[key, url] : {std::pair{"auth_url", &oauth.authUrl}, std::pair{"token_url", &oauth.tokenUrl},
+                                       std::pair{"redirect_uri", &oauth.redirectUri}}) {
+            if (url->empty())
+                continue;
+            if (const Result<QUrl> checked = checkedUrl(*url); !checked)
+                reader.fault(key, checked.error().message());
+        }
+        rejectSecrets(value.members(), "/oauth");
+        m_config.oauth = std::move(oauth);
+    }
+
+    void readExtras()
+    {
+        if (const auto proxy = m_root.string("proxy")) {
+            m_config.proxyFromEnvironment = *proxy == "env";
+            if (*proxy != "env" && *proxy != "none")
+                m_root.fault("proxy", "not \"env\" or \"none\"");
+        }
+        m_root.child("extra"); // kept for the user, never read
+        rejectSecrets(m_members, "");
+        for (const std::string &key : m_root.unknownKeys()) {
+            if (!looksLikeSecret(key))
+                m_config.warnings.push_back("/" + json::pointerToken(key) + ": unknown key, ignored");
+        }
+    }
+
+    void rejectSecrets(const std::vector<json::Member> &members, const std::string &pointer)
+    {
+        for (const json::Member &member : members) {
+            if (looksLikeSecret(member.key)) {
+                m_faults.push_back(pointer + "/" + json::pointerToken(member.key)
+                                   + ": a provider file holds no credential; store it with `ctx provider key set`");
+            }
+        }
+    }
+
+    std::vector<std::string> m_faults;
+    json::ObjectReader m_root;
+    std::vector<json::Member> m_members;
+    const std::vector<std::string> &m_knownFormats;
+    ProviderConfig m_config;
+};
+
+std::vector<std::string> jsonFilesOf(DIR *stream)
+{
+    std::vector<std::string> names;
+    while (const dirent *entry = ::readdir(stream)) {
+        const std::string_view name(entry->d_name);
+        // Hidden files are editors' and our own temporary ones.
+        if (name.ends_with(".json") && !name.starts_with('.'))
+            names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+} // namespace
+
+Result<std::string> providerNameFor(std::string_view baseUrl)
+{
+    const Result<QUrl> url = checkedUrl(baseUrl);
+    if (!url)
+        return url.error();
+    const std::string host = normalisedHost(*url);
+    if (isLocalhost(host) || isIpLiteral(host))
+        return errors::invalid("missing: an address such as " + host + " is no stable name, so \"name\" must be set");
+    for (const KnownHost &known : kKnownHosts) {
+        if (!known.host.empty() && known.host == host)
+            return std::string(known.name);
+    }
+    if (const Result<void> check = abi::checkObjectName(host); !check)
+        return errors::invalid("missing, and the host is no object name: " + check.error().message());
+    return host;
+}
+
+Result<ProviderConfig> parseProvider(std::string_view text, const std::string &fileName,
+                                     const std::vector<std::string> &knownFormats)
+{
+    if (text.size() > limits::kProviderFile)
+        return errors::tooLarge("a provider file has at most 64 KiB");
+    const Result<json::Document> document = json::parse(text);
+    if (!document)
+        return document.error();
+    Result<ProviderConfig> config = ProviderReader(document->root(), knownFormats).read();
+    if (config)
+        config->file = fileName;
+    return config;
+}
+
+Result<ProviderSet> loadProviders(const std::string &directory, const std::vector<std::string> &knownFormats)
+{
+    ProviderSet set;
+    const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.isValid()) {
+        if (errno == ENOENT)
+            return set;
+        return errors::fromErrno(errno, directory);
+    }
+    const int copy = ::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy < 0 ? nullptr : ::fdopendir(copy);
+    if (!stream)
+        return errors::fromErrno(errno, directory);
+    const std::vector<std::string> names = jsonFilesOf(stream);
+    ::closedir(stream);
+
+    std::set<std::string> taken;
+    for (const std::string &name : names) {
+        const Result<std::string> text = files::readRegularAt(fd.get(), name, limits::kProviderFile);
+        if (!text) {
+            set.invalid.push_back({name, text.error()});
+            continue;
+        }
+        Result<ProviderConfig> config = parseProvider(*text, name, knownFormats);
+        if (!config)
+            set.invalid.push_back({name, config.error()});
+        else if (!taken.insert(config->name).second)
+            set.invalid.push_back({name, errors::alreadyExists("another file has the provider " + config->name)});
+        else
+            set.providers.push_back(std::move(*config));
+    }
+    std::sort(set.providers.begin(), set.providers.end(),
+              [](const ProviderConfig &a, const ProviderConfig &b) { return a.name < b.name; });
+    return set;
+}
+
+} // namespace cortexfs::config
