@@ -35,6 +35,7 @@ struct RunReport {
     std::string model;      // the one that answered
     std::string transport;  // direct | http | unix | builtin
     std::string slot;       // key slot asked for, or empty
+    std::string rule;       // the route rule that decided
     int httpStatus = 0;
     std::int64_t firstTokenMs = -1;
     std::int64_t totalMs = 0;

@@ -73,7 +73,7 @@ void ModelActivity::appendLog(std::string line)
     const std::lock_guard lock(m_mutex);
     m_lines.push_back(logging::escapeControl(line));
     if (m_lines.size() > kLogLines)
-        m_lines.pop_front();
+        m_lines.erase(m_lines.begin());
 }
 
 std::string ModelActivity::logText() const

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,7 +35,7 @@ public:
 
 private:
     mutable std::mutex m_mutex;
-    std::deque<std::string> m_lines;
+    std::vector<std::string> m_lines; // empty until the first run: most models of a catalogue are never called
 };
 
 struct ModelEntry {

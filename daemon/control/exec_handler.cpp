@@ -1,0 +1,209 @@
+#include "daemon/control/exec_handler.h"
+
+#include "common/base/limits.h"
+#include "common/base/logging.h"
+#include "daemon/models/run_id.h"
+
+namespace cortexfs::control {
+
+namespace {
+
+constexpr std::string_view kModelClass = "model/";
+
+std::string joinedWords(const json::Value &argv)
+{
+    std::string out;
+    for (const json::Value &word : argv.elements()) {
+        if (!out.empty())
+            out += ' ';
+        out += word.stringOr("");
+    }
+    return out;
+}
+
+// "model/P/M" or "model/<alias>", as the runner and people name it.
+const models::ModelEntry *findModel(const models::ModelCatalog &catalog, std::string_view object)
+{
+    if (!object.starts_with(kModelClass))
+        return nullptr;
+    std::string_view name = object.substr(kModelClass.size());
+    if (const models::ModelAlias *alias = catalog.alias(name)) {
+        const std::size_t at = alias->target.find(kModelClass);
+        if (at == std::string::npos)
+            return nullptr;
+        name = std::string_view(alias->target).substr(at + kModelClass.size());
+    }
+    const auto ref = abi::parseModelRef(name);
+    return ref ? catalog.find(*ref) : nullptr;
+}
+
+} // namespace
+
+Execution::Execution(const Request &request, const ExecServices &services, sockets::FrameSocket &client,
+                     QObject *parent)
+    : QObject(parent), m_services(services), m_client(&client), m_idJson(request.idJson),
+      m_object(request.text("object")), m_isTty(request.body["tty"].asBool().value_or(false)),
+      m_prefix("{\"id\":" + request.idJson + ",")
+{
+    m_caller.uid = request.peer.uid;
+    m_caller.gid = request.peer.gid;
+    m_caller.pid = request.peer.pid;
+    m_input = joinedWords(request.body["argv"]);
+    m_hasArgv = request.body["argv"].size() > 0;
+    if (!m_hasArgv) {
+        m_input = request.text("stdin");
+        m_inputOpen = request.body["stdin_open"].asBool().value_or(false);
+    }
+    connect(&client, &sockets::FrameSocket::drained, this, &Execution::relieve);
+}
+
+Execution::~Execution() = default;
+
+void Execution::begin()
+{
+    if (m_object.starts_with('/'))
+        m_object.erase(0, 1);
+    if (!m_inputOpen)
+        startRun();
+}
+
+void Execution::addInput(std::string_view data, bool isLast)
+{
+    if (!m_inputOpen || m_isFinished)
+        return;
+    if (m_input.size() + data.size() > limits::kStdin) {
+        m_inputOpen = false;
+        return fail(errors::tooLarge("the input has more than 16 MiB"));
+    }
+    m_input.append(data);
+    if (isLast) {
+        m_inputOpen = false;
+        startRun();
+    }
+}
+
+void Execution::startRun()
+{
+    if (m_isTty && !m_hasArgv && m_input.empty()) {
+        json::Writer writer;
+        writer.beginObject();
+        writer.field("exit", kExitUsage);
+        writer.field("usage", "usage: " + m_object + " TEXT...   or   ... | " + m_object
+                                  + "\nstdin may also be a JSON object with \"messages\".");
+        writer.endObject();
+        m_isFinished = true;
+        if (m_client)
+            Responder(m_idJson, [this](std::string_view line) { m_client->send(line); }).result(inside(writer.text()));
+        Q_EMIT finished();
+        return;
+    }
+    const auto snapshot = m_services.snapshot.load();
+    const models::ModelEntry *entry = findModel(*snapshot->catalog, m_object);
+    if (!entry)
+        return fail(errors::notFound("no such object: " + logging::escapeControl(m_object)));
+    Result<models::Conversation> conversation = models::parseInput(m_input);
+    m_input = {};
+    if (!conversation)
+        return fail(conversation.error());
+
+    models::RunRequest request;
+    request.run = models::newRunId();
+    request.model = entry->ref;
+    request.purpose = abi::Purpose::Exec;
+    request.conversation = std::move(*conversation);
+    request.caller = m_caller;
+    m_run = m_services.models.createRun(std::move(request));
+    connect(m_run.get(), &models::ModelRun::eventReady, this, &Execution::handleEvent);
+    connect(m_run.get(), &models::ModelRun::finished, this, [this] {
+        finish(m_errorNumber == ECANCELED ? kExitInterrupted : exitCodeFor(m_errorNumber), m_errorText);
+    });
+    m_run->start();
+}
+
+void Execution::handleEvent(const abi::Event &event)
+{
+    if (event.type == abi::EventType::Error && !event.recoverable) {
+        m_errorNumber = event.code;
+        m_errorText = event.errorMessage;
+    }
+    if (event.type == abi::EventType::Done && event.status == abi::RunStatus::Cancelled)
+        m_errorNumber = ECANCELED;
+    writeEvent(event);
+}
+
+void Execution::writeEvent(const abi::Event &event)
+{
+    if (!m_client)
+        return;
+    std::string line = m_prefix;
+    const std::size_t brace = line.size();
+    event.appendJson(line);
+    line.erase(brace, 1); // the event's own '{': the id stands before its first key
+    line += '\n';
+    m_client->send(line);
+    if (m_run && !m_isPaused && m_client->unsent() > limits::kUnsent) {
+        m_isPaused = true;
+        m_run->setPaused(true);
+    }
+}
+
+void Execution::relieve()
+{
+    if (!m_isPaused || !m_run)
+        return;
+    m_isPaused = false;
+    m_run->setPaused(false);
+}
+
+void Execution::fail(const Error &error)
+{
+    const std::string run = models::newRunId();
+    const std::string model = m_object.starts_with(kModelClass) ? m_object.substr(kModelClass.size()) : m_object;
+    writeEvent(abi::events::start(run, json::toValidUtf8(model)));
+    writeEvent(abi::events::error(run, error));
+    writeEvent(abi::events::done(run, abi::RunStatus::Error));
+    finish(exitCodeFor(error.number()), error.text());
+}
+
+void Execution::finish(int exitCode, const std::string &diagnostic)
+{
+    if (m_isFinished)
+        return;
+    m_isFinished = true;
+    if (m_client) {
+        json::Writer writer;
+        writer.beginObject().field("exit", exitCode);
+        if (!diagnostic.empty())
+            writer.field("diagnostic", diagnostic);
+        writer.endObject();
+        Responder(m_idJson, [this](std::string_view line) { m_client->send(line); }).result(inside(writer.text()));
+    }
+    Q_EMIT finished();
+}
+
+void Execution::cancel()
+{
+    if (m_isFinished)
+        return;
+    if (m_run)
+        return m_run->cancel();
+    // Still waiting for its input: there is no run, but the sequence is the same.
+    m_inputOpen = false;
+    const std::string run = models::newRunId();
+    writeEvent(abi::events::start(run, m_object.substr(std::min(m_object.size(), kModelClass.size()))));
+    writeEvent(abi::events::done(run, abi::RunStatus::Cancelled));
+    finish(kExitInterrupted, {});
+}
+
+void Execution::abandon()
+{
+    if (!m_client)
+        return;
+    m_client->disconnect(this);
+    m_client = nullptr;
+    if (m_run && m_isPaused)
+        m_run->setPaused(false);
+    cancel();
+}
+
+} // namespace cortexfs::control

@@ -1,0 +1,69 @@
+// `exec`: one execution of an object for a client of the control socket. Lives on the Qt thread, one a request.
+#pragma once
+
+#include "common/abi/event.h"
+#include "common/control_client/protocol.h"
+#include "daemon/control/request.h"
+#include "daemon/core/runtime_snapshot.h"
+#include "daemon/core/snapshot_cell.h"
+#include "daemon/models/model_run.h"
+#include "daemon/models/model_service.h"
+#include "daemon/sockets/frame_socket.h"
+
+#include <QObject>
+
+#include <memory>
+#include <string>
+
+namespace cortexfs::control {
+
+struct ExecServices {
+    models::ModelService &models;
+    const SnapshotCell<RuntimeSnapshot> &snapshot;
+};
+
+// The life of one exec: collect the input, start the run, write its events, answer with the exit code. The canonical
+// sequence start ... done is written whatever goes wrong. Deletes itself after finished().
+class Execution : public QObject {
+    Q_OBJECT
+public:
+    Execution(const Request &request, const ExecServices &services, sockets::FrameSocket &client, QObject *parent);
+    ~Execution() override;
+
+    const std::string &idJson() const { return m_idJson; }
+    // Called once after construction; may finish at once.
+    void begin();
+    void addInput(std::string_view data, bool isLast);
+    void cancel();
+    // The client is gone: nothing is written any more.
+    void abandon();
+
+Q_SIGNALS:
+    void finished();
+
+private:
+    void startRun();
+    void handleEvent(const abi::Event &event);
+    void writeEvent(const abi::Event &event);
+    void fail(const Error &error);
+    void finish(int exitCode, const std::string &diagnostic);
+    void relieve();
+
+    ExecServices m_services;
+    sockets::FrameSocket *m_client; // null once abandoned
+    std::string m_idJson;
+    std::string m_object;
+    std::string m_input;
+    bool m_isTty = false;
+    bool m_hasArgv = false;
+    bool m_inputOpen = false;
+    bool m_isFinished = false;
+    bool m_isPaused = false;
+    models::Caller m_caller;
+    std::string m_prefix; // {"id":ID,
+    std::unique_ptr<models::ModelRun> m_run;
+    int m_errorNumber = 0;
+    std::string m_errorText;
+};
+
+} // namespace cortexfs::control

@@ -1,0 +1,31 @@
+// What the control socket can do besides exec: status, doctor, refresh, model.*, provider.*, metrics. The shapes are in
+// common/control_client/protocol.h.
+#pragma once
+
+#include "daemon/control/control_server.h"
+#include "daemon/core/runtime.h"
+
+#include <functional>
+
+namespace cortexfs {
+
+struct OperationContext {
+    Runtime &runtime;
+    models::ModelService &models;
+    control::ControlServer &server;
+    std::function<bool()> isMounted;
+    std::function<std::uint64_t()> fuseRequests;
+    std::int64_t startedAtMs; // monotonic
+};
+
+void registerOperations(control::ControlServer &server, const OperationContext &context);
+
+struct DoctorCheck {
+    std::string name;
+    std::string status; // ok warning error
+    std::string message;
+    std::string hint; // what to do, or empty
+};
+std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted);
+
+} // namespace cortexfs

@@ -1,0 +1,78 @@
+// The mutable state of the daemon and the one place that publishes snapshots of it. Lives on the Qt thread; only
+// postTreeChange() and checkControl() may be called from elsewhere.
+#pragma once
+
+#include "common/base/places.h"
+#include "common/config/daemon_config.h"
+#include "daemon/core/catalog_builder.h"
+#include "daemon/core/control_store.h"
+#include "daemon/core/problem.h"
+#include "daemon/core/runtime_snapshot.h"
+#include "daemon/core/snapshot_cell.h"
+#include "daemon/core/state_writer.h"
+#include "daemon/core/tree_change.h"
+#include "daemon/providers/core/secret_store.h"
+
+#include <QObject>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cortexfs {
+
+class Runtime : public QObject, public TreeChangeHandler {
+    Q_OBJECT
+public:
+    Runtime(Places places, config::DaemonConfig config, std::vector<BinLink> bin, QObject *parent = nullptr);
+    ~Runtime() override;
+
+    // Makes the state directories and reads everything once. An unusable state directory is the only failure: a bad
+    // provider file leaves its provider out and becomes a problem.
+    Result<void> load();
+    // Reads the configuration again and publishes.
+    void refresh();
+    // A key came or went: only what depends on it is built again.
+    void secretsChanged() { rebuild(); }
+
+    const Places &places() const { return m_places; }
+    const config::DaemonConfig &config() const { return m_config; }
+    const config::ProviderSet &providers() const { return m_providers; }
+    const std::vector<Problem> &problems() const { return m_problems; }
+    const SnapshotCell<RuntimeSnapshot> &snapshot() const { return m_snapshot; }
+    providers::SecretStore &secrets() { return m_secrets; }
+    StateWriter &writer() { return m_writer; }
+
+    void postTreeChange(TreeChange change, TreeChangeDone done) override;
+    Result<void> checkControl(std::string_view path, std::string_view content) const override;
+
+Q_SIGNALS:
+    void snapshotChanged(std::shared_ptr<const cortexfs::RuntimeSnapshot> before,
+                         std::shared_ptr<const cortexfs::RuntimeSnapshot> after);
+
+private:
+    void readConfiguration();
+    void rebuild();
+    void publish(std::shared_ptr<const models::ModelCatalog> catalog);
+    std::string statusText(const models::ModelCatalog &catalog) const;
+    void apply(const TreeChange &change, const TreeChangeDone &done);
+    void applyControlWrite(const TreeChange &change, const TreeChangeDone &done);
+    void applyLink(const TreeChange &change, const TreeChangeDone &done);
+    void applyLinkRemoval(const TreeChange &change, const TreeChangeDone &done);
+
+    Places m_places;
+    config::DaemonConfig m_config;
+    std::vector<BinLink> m_bin;
+    ControlStore m_store;
+    providers::SecretStore m_secrets;
+    CatalogBuilder m_builder;
+    config::ProviderSet m_providers;
+    ControlStore::Overrides m_overrides;
+    std::map<std::string, abi::ModelRef> m_userAliases;
+    std::vector<Problem> m_configProblems;
+    std::vector<Problem> m_problems;
+    SnapshotCell<RuntimeSnapshot> m_snapshot;
+    StateWriter m_writer;
+};
+
+} // namespace cortexfs

@@ -1,0 +1,153 @@
+#include "daemon/sockets/frame_socket.h"
+
+#include <QPointer>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace cortexfs::sockets {
+
+namespace {
+constexpr std::size_t kReadChunk = 64 * 1024;
+// How much one client may be read in one turn, so that a flood does not keep the others waiting.
+constexpr int kReadsPerTurn = 4;
+} // namespace
+
+FrameSocket::FrameSocket(UniqueFd fd, Peer peer, QObject *parent) : QObject(parent), m_fd(std::move(fd)), m_peer(peer)
+{
+    m_readNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Read);
+    connect(m_readNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleReadable);
+}
+
+FrameSocket::~FrameSocket() = default;
+
+void FrameSocket::send(std::string_view lines)
+{
+    if (!m_fd.isValid() || m_closing)
+        return;
+    const bool wasEmpty = unsent() == 0;
+    if (wasEmpty) {
+        m_out.clear();
+        m_outStart = 0;
+        // Most peers take it all: no copy then.
+        const ssize_t sent = ::send(m_fd.get(), lines.data(), lines.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent == static_cast<ssize_t>(lines.size()))
+            return;
+        if (sent > 0)
+            lines.remove_prefix(static_cast<std::size_t>(sent));
+        else if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+            return fail();
+    }
+    m_out.append(lines);
+    if (!m_writeNotifier) {
+        m_writeNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Write);
+        connect(m_writeNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleWritable);
+    }
+    m_writeNotifier->setEnabled(true);
+}
+
+bool FrameSocket::flush()
+{
+    while (unsent() > 0) {
+        const ssize_t sent = ::send(m_fd.get(), m_out.data() + m_outStart, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno == EAGAIN || errno == EWOULDBLOCK;
+        }
+        m_outStart += static_cast<std::size_t>(sent);
+    }
+    m_out.clear();
+    m_outStart = 0;
+    if (m_out.capacity() > kReadChunk)
+        m_out.shrink_to_fit();
+    return true;
+}
+
+void FrameSocket::handleWritable()
+{
+    if (!flush())
+        return fail();
+    if (unsent() > 0)
+        return;
+    m_writeNotifier->setEnabled(false);
+    if (m_closing)
+        return fail();
+    Q_EMIT drained();
+}
+
+void FrameSocket::handleReadable()
+{
+    const QPointer<FrameSocket> alive(this);
+    char buffer[kReadChunk];
+    for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+        const ssize_t got = ::recv(m_fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        if (got < 0) {
+            if (errno == EINTR)
+                continue;
+            if (errno != EAGAIN && errno != EWOULDBLOCK)
+                fail();
+            return;
+        }
+        if (got == 0) {
+            m_readNotifier->setEnabled(false);
+            handleEndOfInput();
+            return;
+        }
+        m_reader.append(std::string_view(buffer, static_cast<std::size_t>(got)));
+        while (const auto frame = m_reader.next()) {
+            Q_EMIT frameReceived(*frame);
+            if (!alive || !m_fd.isValid() || m_closing)
+                return;
+        }
+        if (m_reader.isOverflowed()) {
+            m_readNotifier->setEnabled(false);
+            Q_EMIT frameTooLarge();
+            return;
+        }
+        if (got < static_cast<ssize_t>(sizeof buffer))
+            return;
+    }
+}
+
+void FrameSocket::handleEndOfInput()
+{
+    // A half-closed client (printf ... | socat) still wants its answer; one that is gone does not. Only POLLHUP tells,
+    // now or later, and Qt's Exception notifier is the one that fires on it alone.
+    pollfd state = {m_fd.get(), 0, 0};
+    if (::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0)
+        return fail();
+    m_hangupNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Exception);
+    connect(m_hangupNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::fail);
+    Q_EMIT readingEnded();
+}
+
+void FrameSocket::closeAfterSending()
+{
+    if (!m_fd.isValid() || m_closing)
+        return;
+    m_closing = true;
+    m_readNotifier->setEnabled(false);
+    if (unsent() == 0)
+        fail();
+}
+
+void FrameSocket::fail()
+{
+    if (!m_fd.isValid())
+        return;
+    // Notifiers first: a closed descriptor must not stay in the event dispatcher. They may be the sender of the signal
+    // that brought us here, so they are deleted later.
+    for (std::unique_ptr<QSocketNotifier> *notifier : {&m_readNotifier, &m_writeNotifier, &m_hangupNotifier}) {
+        if (*notifier) {
+            (*notifier)->setEnabled(false);
+            notifier->release()->deleteLater();
+        }
+    }
+    m_fd.reset();
+    m_out.clear();
+    m_outStart = 0;
+    QMetaObject::invokeMethod(this, &FrameSocket::closed, Qt::QueuedConnection);
+}
+
+} // namespace cortexfs::sockets

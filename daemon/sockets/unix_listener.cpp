@@ -1,0 +1,135 @@
+#include "daemon/sockets/unix_listener.h"
+
+#include "common/base/logging.h"
+
+#include <cstring>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cortexfs::sockets {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr int kRestMs = 100;
+constexpr int kAcceptsPerTurn = 64;
+
+Result<sockaddr_un> addressOf(const std::string &path)
+{
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        return errors::fromErrno(ENAMETOOLONG, path);
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+bool isAnswering(const sockaddr_un &address)
+{
+    const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!probe.isValid())
+        return false;
+    const int rc = ::connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address);
+    // EAGAIN: a full backlog is somebody listening too.
+    return rc == 0 || errno == EAGAIN;
+}
+
+} // namespace
+
+UnixListener::UnixListener(int maxClients, QObject *parent) : QObject(parent), m_maxClients(maxClients)
+{
+    m_retry.setSingleShot(true);
+    m_retry.setInterval(kRestMs);
+    connect(&m_retry, &QTimer::timeout, this, [this] {
+        if (m_notifier && m_clients < m_maxClients)
+            m_notifier->setEnabled(true);
+    });
+}
+
+UnixListener::~UnixListener() { close(); }
+
+Result<void> UnixListener::listen(const std::string &path, mode_t mode)
+{
+    const Result<sockaddr_un> wanted = addressOf(path);
+    if (!wanted)
+        return wanted.error();
+    if (isAnswering(*wanted))
+        return errors::fromErrno(EADDRINUSE, path);
+    const std::string temporary = path + ".new";
+    const Result<sockaddr_un> staged = addressOf(temporary);
+    if (!staged)
+        return staged.error();
+
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd.isValid())
+        return errors::fromErrno(errno, "socket");
+    ::unlink(temporary.c_str());
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*staged), sizeof *staged) != 0)
+        return errors::fromErrno(errno, path);
+    struct stat info = {};
+    if (::chmod(temporary.c_str(), mode) != 0 || ::listen(fd.get(), kBacklog) != 0
+        || ::stat(temporary.c_str(), &info) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
+        const int number = errno;
+        ::unlink(temporary.c_str());
+        return errors::fromErrno(number, path);
+    }
+    m_fd = std::move(fd);
+    m_path = path;
+    m_inode = info.st_ino;
+    m_notifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Read);
+    connect(m_notifier.get(), &QSocketNotifier::activated, this, &UnixListener::acceptClients);
+    return {};
+}
+
+void UnixListener::close()
+{
+    if (!m_fd.isValid())
+        return;
+    m_notifier.reset();
+    m_fd.reset();
+    struct stat info = {};
+    // A successor may already listen under the same name.
+    if (::lstat(m_path.c_str(), &info) == 0 && info.st_ino == m_inode)
+        ::unlink(m_path.c_str());
+}
+
+void UnixListener::rest()
+{
+    m_notifier->setEnabled(false);
+    m_retry.start();
+}
+
+void UnixListener::acceptClients()
+{
+    for (int turn = 0; turn < kAcceptsPerTurn; ++turn) {
+        if (m_clients >= m_maxClients) {
+            m_notifier->setEnabled(false); // a client that leaves wakes us
+            return;
+        }
+        UniqueFd client(::accept4(m_fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!client.isValid()) {
+            if (errno == EINTR || errno == ECONNABORTED)
+                continue;
+            if (errno == EAGAIN || errno == EWOULDBLOCK)
+                return;
+            qCWarning(lcControl, "accept on %s: %s", m_path.c_str(), std::strerror(errno));
+            return rest();
+        }
+        const Result<Peer> peer = peerOf(client.get());
+        if (!peer)
+            continue;
+        auto *socket = new FrameSocket(std::move(client), *peer, this);
+        ++m_clients;
+        connect(socket, &QObject::destroyed, this, [this] {
+            --m_clients;
+            if (m_notifier && !m_notifier->isEnabled())
+                m_notifier->setEnabled(true);
+        });
+        Q_EMIT clientConnected(socket);
+    }
+}
+
+} // namespace cortexfs::sockets
