@@ -1,5 +1,6 @@
 #include "common/config/provider_config.h"
 
+#include "common/abi/endpoint.h"
 #include "common/abi/names.h"
 #include "common/abi/words.h"
 #include "common/base/files.h"
@@ -7,18 +8,13 @@
 #include "common/base/unique_fd.h"
 #include "common/json/json.h"
 
-#include <QString>
-#include <QUrl>
-
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <set>
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 
 namespace cortexfs::config {
 
@@ -37,72 +33,12 @@ constexpr KnownHost kKnownHosts[] = {
 
 constexpr std::size_t kModelIdBytes = 256;
 
-QString toQString(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
-
 bool hasControlCharacter(std::string_view text)
 {
     return std::any_of(text.begin(), text.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return byte < 0x20 || byte == 0x7f;
     });
-}
-
-// Lower case, no trailing dot, IDN in ASCII, no brackets; empty when the URL has no host.
-std::string normalisedHost(const QUrl &url)
-{
-    std::string host = url.host(QUrl::FullyEncoded).toLower().toStdString();
-    while (host.ends_with('.'))
-        host.pop_back();
-    return host;
-}
-
-bool isIpLiteral(const std::string &host)
-{
-    // inet_aton also knows "127.1" and "2130706433", which reach an address just as well.
-    in_addr v4 = {};
-    if (::inet_aton(host.c_str(), &v4) != 0)
-        return true;
-    std::string bare = host;
-    if (bare.starts_with('[') && bare.ends_with(']'))
-        bare = bare.substr(1, bare.size() - 2);
-    bare = bare.substr(0, bare.find('%'));
-    in6_addr v6 = {};
-    return ::inet_pton(AF_INET6, bare.c_str(), &v6) == 1;
-}
-
-bool isLocalhost(const std::string &host) { return host == "localhost" || host.ends_with(".localhost"); }
-
-bool isLoopback(const std::string &host)
-{
-    if (isLocalhost(host))
-        return true;
-    in_addr v4 = {};
-    if (::inet_aton(host.c_str(), &v4) != 0)
-        return (ntohl(v4.s_addr) >> 24) == 127;
-    in6_addr v6 = {};
-    if (::inet_pton(AF_INET6, host.c_str(), &v6) != 1)
-        return false;
-    if (IN6_IS_ADDR_LOOPBACK(&v6))
-        return true;
-    return IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127;
-}
-
-Result<QUrl> checkedUrl(std::string_view text)
-{
-    if (hasControlCharacter(text) || text.find(' ') != std::string_view::npos)
-        return errors::invalid("holds a blank or a control character");
-    const QUrl url(toQString(text), QUrl::StrictMode);
-    if (!url.isValid())
-        return errors::invalid("not a URL");
-    if (url.scheme() != QLatin1String("http") && url.scheme() != QLatin1String("https"))
-        return errors::invalid("not an http or https URL");
-    if (normalisedHost(url).empty())
-        return errors::invalid("no host");
-    if (!url.userInfo().isEmpty())
-        return errors::invalid("holds a user name or password; keys belong in the secret store");
-    if (url.hasFragment())
-        return errors::invalid("holds a fragment");
-    return url;
 }
 
 // A key that is named like a credential, wherever it stands in the file.
@@ -181,12 +117,12 @@ private:
         }
         if (url.empty())
             return;
-        const Result<QUrl> checked = checkedUrl(url);
+        const Result<abi::Endpoint> checked = abi::parseEndpoint(url);
         if (!checked) {
             m_root.fault("base_url", checked.error().message());
             return;
         }
-        m_config.needsKey = !isLoopback(normalisedHost(*checked));
+        m_config.needsKey = !abi::isLoopbackHost(checked->host);
         while (url.ends_with('/'))
             url.pop_back();
         m_config.baseUrl = url;
@@ -345,7 +281,7 @@ private:
                                        std::pair{"redirect_uri", &oauth.redirectUri}}) {
             if (url->empty())
                 continue;
-            if (const Result<QUrl> checked = checkedUrl(*url); !checked)
+            if (const Result<abi::Endpoint> checked = abi::parseEndpoint(*url); !checked)
                 reader.fault(key, checked.error().message());
         }
         rejectSecrets(value.members(), "/oauth");
@@ -401,11 +337,11 @@ std::vector<std::string> jsonFilesOf(DIR *stream)
 
 Result<std::string> providerNameFor(std::string_view baseUrl)
 {
-    const Result<QUrl> url = checkedUrl(baseUrl);
-    if (!url)
-        return url.error();
-    const std::string host = normalisedHost(*url);
-    if (isLocalhost(host) || isIpLiteral(host))
+    const Result<abi::Endpoint> endpoint = abi::parseEndpoint(baseUrl);
+    if (!endpoint)
+        return endpoint.error();
+    const std::string &host = endpoint->host;
+    if (abi::isLocalhostName(host) || abi::isIpLiteral(host))
         return errors::invalid("missing: an address such as " + host + " is no stable name, so \"name\" must be set");
     for (const KnownHost &known : kKnownHosts) {
         if (!known.host.empty() && known.host == host)
