@@ -1,0 +1,22 @@
+#include "daemon/providers/core/egress.h"
+
+#include "daemon/providers/core/secret_store.h"
+
+namespace cortexfs::providers {
+
+std::string_view transportWord(Transport transport)
+{
+    switch (transport) {
+    case Transport::Direct: return "direct";
+    case Transport::Http: return "http";
+    case Transport::Unix: return "unix";
+    }
+    return "direct";
+}
+
+void DirectEgress::resolve(const EgressQuery &query, Done done)
+{
+    done(Egress{Transport::Direct, query.provider.baseUrl, std::string(kDefaultSlot), "fallback: direct"});
+}
+
+} // namespace cortexfs::providers
