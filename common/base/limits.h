@@ -13,6 +13,7 @@ inline constexpr std::size_t kFrame = 1 * kMiB;               // one JSONL frame
 inline constexpr std::size_t kChannelFrame = 256 * kKiB;
 inline constexpr std::size_t kControlFile = 64 * kKiB;
 inline constexpr std::size_t kProviderFile = 64 * kKiB;
+inline constexpr std::size_t kRouteFile = 1 * kMiB;           // 10 000 rules and more
 inline constexpr std::size_t kSecretFile = 64 * kKiB;
 inline constexpr std::size_t kManifest = 1 * kMiB;
 inline constexpr std::size_t kStdin = 16 * kMiB;              // all of an object's stdin
