@@ -6,20 +6,15 @@
 // never a message or a tool call.
 #pragma once
 
+#include "daemon/providers/wire/core/reply_failure.h"
 #include "daemon/providers/wire/wire_format.h"
 
 namespace cortexfs::wire {
 
-struct ReplyFailure {
-    Error error;
-    bool retryable = false;                    // the same candidate may be asked again, if nothing was emitted
-    bool mayFallBack = true;                   // the next candidate may be asked, if nothing was emitted
-    std::optional<std::int64_t> retryAfterMs;  // what the server asked for
-};
-
 class ResponseDecoder {
 public:
-    explicit ResponseDecoder(const WireFormat &format);
+    // `toolNames`: of the request that is answered.
+    explicit ResponseDecoder(const WireFormat &format, ToolNames toolNames = {});
     ~ResponseDecoder();
 
     // `wallMs` is the time now, for Retry-After dates.
