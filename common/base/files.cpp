@@ -35,6 +35,40 @@ std::string temporaryName()
     return kTemporaryPrefix + std::to_string(::getpid()) + "-" + std::to_string(counter.fetch_add(1));
 }
 
+struct Temporary {
+    std::string name;
+    UniqueFd fd;
+};
+
+// A crashed process that had our pid may have left the first names taken.
+Result<Temporary> createTemporary(int directory, mode_t mode)
+{
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries; ++i) {
+        Temporary out{temporaryName(), {}};
+        out.fd = UniqueFd(::openat(directory, out.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        if (out.fd.isValid())
+            return out;
+        if (errno != EEXIST)
+            break;
+    }
+    return errors::fromErrno(errno, "temporary file");
+}
+
+// mkdir(2) that leaves no say to the umask. EEXIST is fine.
+Result<void> makeDirectory(const std::string &path, mode_t mode)
+{
+    if (::mkdir(path.c_str(), mode) != 0) {
+        if (errno == EEXIST)
+            return {};
+        return errors::fromErrno(errno, path);
+    }
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.isValid() || ::fchmod(fd.get(), mode) != 0)
+        return errors::fromErrno(errno, path);
+    return {};
+}
+
 Result<UniqueFd> openDirectory(const std::string &path)
 {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -62,9 +96,12 @@ Result<void> writeAll(int fd, std::string_view content)
 Result<std::string> readRegularAt(int directory, const std::string &name, std::size_t maxBytes)
 {
     // O_NONBLOCK: a FIFO under this name must not hang us before fstat can refuse it.
-    const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (!fd.isValid())
+    const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd.isValid()) {
+        if (errno == ENXIO) // a socket, or a device without a driver
+            return errors::invalid(name + ": not a regular file");
         return errors::fromErrno(errno, name);
+    }
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)
         return errors::fromErrno(errno, name);
@@ -96,10 +133,11 @@ Result<std::string> readRegular(const std::string &path, std::size_t maxBytes)
 
 Result<void> replaceAt(int directory, const std::string &name, std::string_view content, mode_t mode)
 {
-    const std::string temporary = temporaryName();
-    UniqueFd fd(::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (!fd.isValid())
-        return errors::fromErrno(errno, name);
+    Result<Temporary> created = createTemporary(directory, mode);
+    if (!created)
+        return created.error().withDetail(name);
+    const std::string temporary = created->name;
+    UniqueFd fd = std::move(created->fd);
     const auto abandon = [&](Error error) {
         ::unlinkat(directory, temporary.c_str(), 0);
         return error;
@@ -153,8 +191,8 @@ Result<void> makeDirectories(const std::string &path, mode_t mode)
 {
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string prefix = path.substr(0, end);
-        if (::mkdir(prefix.c_str(), mode) != 0 && errno != EEXIST)
-            return errors::fromErrno(errno, prefix);
+        if (Result<void> made = makeDirectory(prefix, mode); !made)
+            return made;
         if (end == std::string::npos)
             break;
     }

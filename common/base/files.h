@@ -24,7 +24,7 @@ Result<void> replaceAt(int directory, const std::string &name, std::string_view 
 // Removes the ".cortexfs-tmp-*" files that a crash left in a directory. Only safe where no other process writes there.
 void removeStaleTemporaries(int directory);
 
-// mkdir -p: every missing component gets `mode`. Existing ones stay as they are.
+// mkdir -p: every missing component gets `mode`, whatever the umask. Existing ones stay as they are.
 Result<void> makeDirectories(const std::string &path, mode_t mode);
 
 // write(2) until all is written. EINTR is retried.
