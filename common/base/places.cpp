@@ -30,6 +30,24 @@ std::string absolute(std::string path, const std::string &cwd)
     return out.empty() ? "/" : out;
 }
 
+// As in a shell, an empty variable is an unset one.
+std::optional<std::string> setVariable(const Environment &environment, const char *name)
+{
+    const std::string value = environment(name).value_or(std::string());
+    if (value.empty())
+        return std::nullopt;
+    return value;
+}
+
+// The XDG rule, which is right for HOME too: a value that is no absolute path is as good as unset.
+std::optional<std::string> absoluteVariable(const Environment &environment, const char *name)
+{
+    const std::string value = environment(name).value_or(std::string());
+    if (!value.starts_with('/'))
+        return std::nullopt;
+    return value;
+}
+
 } // namespace
 
 Environment processEnvironment()
@@ -48,16 +66,16 @@ Result<Places> resolvePlaces(const PlaceOptions &options, const Environment &env
     Places places;
     places.mode = options.mode.value_or(uid == 0 ? Mode::System : Mode::User);
 
-    const auto home = environment("HOME");
+    const auto home = absoluteVariable(environment, "HOME");
     const auto xdg = [&](const char *variable, const char *below) -> std::optional<std::string> {
-        if (const auto value = environment(variable); value && value->front() == '/')
+        if (const auto value = absoluteVariable(environment, variable))
             return *value + "/cortexfs";
         if (home)
             return *home + below + "/cortexfs";
         return std::nullopt;
     };
     const auto runtimeDefault = [&]() -> std::string {
-        if (const auto value = environment("XDG_RUNTIME_DIR"); value && value->front() == '/')
+        if (const auto value = absoluteVariable(environment, "XDG_RUNTIME_DIR"))
             return *value + "/cortexfs";
         return "/tmp/cortexfs-" + std::to_string(uid);
     };
@@ -85,7 +103,7 @@ Result<Places> resolvePlaces(const PlaceOptions &options, const Environment &env
     for (const Row &row : rows) {
         std::optional<std::string> value = row.option;
         if (!value)
-            value = environment(row.variable);
+            value = setVariable(environment, row.variable);
         if (!value)
             value = row.fallback;
         if (!value && row.target == &places.mount)
@@ -105,6 +123,8 @@ bool isUnderMount(const Places &places, const std::string &path)
 {
     if (!path.starts_with(places.mount))
         return false;
+    if (places.mount == "/")
+        return true;
     return path.size() == places.mount.size() || path[places.mount.size()] == '/';
 }
 
@@ -123,6 +143,9 @@ Result<void> prepareRuntimeDir(const Places &places, uid_t uid)
                                     + std::to_string(uid))
             .withDetail(places.runtime);
     }
+    // Who may write there could put another socket in the place of ours. A sticky directory does not let them.
+    if ((info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0)
+        return errors::accessDenied("writable by others; try: chmod go-w").withDetail(places.runtime);
     return {};
 }
 

@@ -43,15 +43,16 @@ Environment processEnvironment();
 
 // An option wins over CORTEXFS_CONFIG_DIR, CORTEXFS_STATE_DIR, CORTEXFS_RUNTIME_DIR and CTX_ROOT (the mount), which win
 // over the mode's defaults. Relative paths are made absolute against `cwd`; trailing slashes are removed.
-// EINVAL: an empty path, or user mode without HOME where it is needed.
+// EINVAL: an empty option, or user mode without an absolute HOME where it is needed. An empty variable counts as unset,
+// and so does a HOME or XDG_* that is no absolute path.
 Result<Places> resolvePlaces(const PlaceOptions &options, const Environment &environment, uid_t uid,
                              const std::string &cwd);
 
 // True when `path` is the mount point or below it. The daemon must never open such a path: it would wait for itself.
 bool isUnderMount(const Places &places, const std::string &path);
 
-// Makes the runtime directory with 0700 (user) or 0755 (system) and checks that nobody else owns it: EACCES names the
-// owner. A world-writable parent such as /tmp is fine because of that check.
+// Makes the runtime directory with 0700 (user) or 0755 (system) and checks that nobody else owns it or may write there:
+// EACCES names the owner. A world-writable parent such as /tmp is fine because of that check.
 Result<void> prepareRuntimeDir(const Places &places, uid_t uid);
 
 } // namespace cortexfs
