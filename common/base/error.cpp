@@ -92,7 +92,8 @@ int exitCodeFor(int errnoNumber)
     if (errnoNumber == 0)
         return kExitOk;
     const ErrnoEntry *entry = entryFor(errnoNumber);
-    return entry ? entry->exitCode : kExitGeneral;
+    // Shown as EIO, so that both borders tell the same.
+    return entry ? entry->exitCode : exitCodeFor(EIO);
 }
 
 std::string_view Error::name() const { return errnoName(m_number); }

@@ -65,9 +65,17 @@ std::string escapeControl(std::string_view text)
     static constexpr char kHex[] = "0123456789abcdef";
     std::string out;
     out.reserve(text.size());
-    for (const char c : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
         const auto byte = static_cast<unsigned char>(c);
-        if (byte == '\n') {
+        // U+0080 to U+009F: terminals take them as the start of a command, as they take ESC.
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        if (byte == 0xc2 && next >= 0x80 && next <= 0x9f) {
+            out += "\\x";
+            out += kHex[next >> 4];
+            out += kHex[next & 15];
+            ++i;
+        } else if (byte == '\n') {
             out += "\\n";
         } else if (byte == '\t') {
             out += "\\t";

@@ -12,31 +12,34 @@ namespace cortexfs {
 class SecretString {
 public:
     SecretString() = default;
-    explicit SecretString(std::string value) : m_value(std::move(value)) {}
-    SecretString(SecretString &&other) noexcept : m_value(std::move(other.m_value)) { other.wipe(); }
+    explicit SecretString(std::string value) : m_value(std::move(value))
+    {
+        wipe(value); // a short text lives inside the object that it was moved from
+    }
+    SecretString(SecretString &&other) noexcept : m_value(std::move(other.m_value)) { wipe(other.m_value); }
     SecretString &operator=(SecretString &&other) noexcept
     {
         if (this != &other) {
-            wipe();
+            wipe(m_value);
             m_value = std::move(other.m_value);
-            other.wipe();
+            wipe(other.m_value);
         }
         return *this;
     }
     SecretString(const SecretString &) = delete;
     SecretString &operator=(const SecretString &) = delete;
-    ~SecretString() { wipe(); }
+    ~SecretString() { wipe(m_value); }
 
     bool isEmpty() const { return m_value.empty(); }
     std::string_view reveal() const { return m_value; }
     SecretString clone() const { return SecretString(m_value); }
 
 private:
-    void wipe()
+    static void wipe(std::string &text)
     {
         // explicit_bzero is not removed by the optimiser; capacity, not size, covers what a shrink left behind.
-        ::explicit_bzero(m_value.data(), m_value.capacity());
-        m_value.clear();
+        ::explicit_bzero(text.data(), text.capacity());
+        text.clear();
     }
 
     std::string m_value;
