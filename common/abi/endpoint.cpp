@@ -51,7 +51,7 @@ Result<Endpoint> parseEndpoint(std::string_view text)
     Endpoint endpoint{url.scheme().toStdString(), normalisedHost(url), url.port()};
     if (endpoint.host.empty())
         return errors::invalid("no host");
-    if (!url.userInfo().isEmpty())
+    if (!url.userInfo().isEmpty() || url.authority().contains(QLatin1Char('@')))
         return errors::invalid("holds a user name or password; keys belong in the secret store");
     if (url.hasFragment())
         return errors::invalid("holds a fragment");

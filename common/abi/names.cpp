@@ -43,13 +43,14 @@ std::optional<ModelRef> parseModelRef(std::string_view text)
 
 std::optional<std::string> projectedModelName(std::string_view nativeId)
 {
-    if (nativeId.empty() || nativeId.size() > limits::kObjectName)
-        return std::nullopt;
-    std::string name(nativeId);
-    for (char &c : name) {
-        if (!isNameChar(c))
-            c = '_';
+    std::string name;
+    for (const char c : nativeId) {
+        const bool continuesCharacter = (static_cast<unsigned char>(c) & 0xc0) == 0x80; // UTF-8
+        if (!continuesCharacter)
+            name += isNameChar(c) ? c : '_';
     }
+    if (name.empty() || name.size() > limits::kObjectName)
+        return std::nullopt;
     if (name.ends_with(".sock"))
         name[name.size() - 5] = '_';
     if (name.ends_with(".d"))
