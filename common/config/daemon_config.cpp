@@ -30,10 +30,7 @@ Result<DaemonConfig> parseDaemonConfig(std::string_view text)
         config.warnings.push_back("/" + json::pointerToken(key) + ": unknown key, ignored");
     if (faults.empty())
         return config;
-    std::string message;
-    for (const std::string &fault : faults)
-        message += (message.empty() ? "" : "; ") + fault;
-    return errors::invalid(message);
+    return errors::invalid(json::joinedFaults(faults));
 }
 
 Result<DaemonConfig> loadDaemonConfig(const std::string &path)

@@ -6,10 +6,10 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/unique_fd.h"
+#include "common/config/secret_keys.h"
 #include "common/json/json.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 
@@ -41,30 +41,6 @@ bool hasControlCharacter(std::string_view text)
     });
 }
 
-// A key that is named like a credential, wherever it stands in the file.
-bool looksLikeSecret(std::string_view key)
-{
-    std::string lower;
-    for (const char c : key)
-        lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : (c == '-' ? '_' : c);
-    static constexpr std::array<std::string_view, 10> kExact = {
-        "api_key", "apikey", "key", "token", "secret", "password", "access_token", "refresh_token", "bearer",
-        "authorization"};
-    if (std::find(kExact.begin(), kExact.end(), lower) != kExact.end())
-        return true;
-    return lower.ends_with("_key") || lower.ends_with("_env") || lower.ends_with("_secret")
-           || lower.ends_with("_token") || lower.ends_with("_password");
-}
-
-bool isSecretHeader(std::string_view name)
-{
-    std::string lower;
-    for (const char c : name)
-        lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return lower == "cookie" || lower == "proxy-authorization" || looksLikeSecret(lower)
-           || lower.find("api-key") != std::string::npos;
-}
-
 bool isHeaderName(std::string_view name)
 {
     static constexpr std::string_view kTokenExtra = "!#$%&'*+-.^_`|~";
@@ -72,6 +48,15 @@ bool isHeaderName(std::string_view name)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
                || kTokenExtra.find(c) != std::string_view::npos;
     });
+}
+
+Result<void> checkProviderName(const std::string &name)
+{
+    if (Result<void> check = abi::checkObjectName(name); !check)
+        return check;
+    if (name == "debug" || name == "route" || abi::isModelAlias(name))
+        return errors::invalid("reserved: model/" + name + " has another meaning");
+    return {};
 }
 
 // Reads one provider object; faults are collected so that the user sees all of them at once.
@@ -94,12 +79,10 @@ public:
         readHeaders();
         readOAuth();
         readExtras();
+        json::limitFaults(m_config.warnings);
         if (m_faults.empty())
             return std::move(m_config);
-        std::string message;
-        for (const std::string &fault : m_faults)
-            message += (message.empty() ? "" : "; ") + fault;
-        return errors::invalid(message);
+        return errors::invalid(json::joinedFaults(m_faults));
     }
 
 private:
@@ -110,10 +93,8 @@ private:
         const std::optional<std::string> name = m_root.string("name");
         if (name) {
             m_config.name = *name;
-            if (const Result<void> check = abi::checkObjectName(*name); !check)
+            if (const Result<void> check = checkProviderName(*name); !check)
                 m_root.fault("name", check.error().message());
-            else if (*name == "debug" || *name == "route" || abi::isModelAlias(*name))
-                m_root.fault("name", "reserved: model/" + *name + " has another meaning");
         }
         if (url.empty())
             return;
@@ -256,7 +237,7 @@ private:
             const auto text = member.value.asString();
             if (!isHeaderName(member.key))
                 m_faults.push_back(pointer + ": not a header name");
-            else if (isSecretHeader(member.key))
+            else if (looksLikeSecret(member.key))
                 m_faults.push_back(pointer + ": a credential; store it with `ctx provider key set`");
             else if (!text || hasControlCharacter(*text))
                 m_faults.push_back(pointer + ": not a string without control characters");
@@ -284,7 +265,10 @@ private:
             if (const Result<abi::Endpoint> checked = abi::parseEndpoint(*url); !checked)
                 reader.fault(key, checked.error().message());
         }
-        rejectSecrets(value.members(), "/oauth");
+        for (const std::string &key : reader.unknownKeys()) {
+            if (!looksLikeSecret(key))
+                m_config.warnings.push_back("/oauth/" + json::pointerToken(key) + ": unknown key, ignored");
+        }
         m_config.oauth = std::move(oauth);
     }
 
@@ -296,21 +280,36 @@ private:
                 m_root.fault("proxy", "not \"env\" or \"none\"");
         }
         m_root.child("extra"); // kept for the user, never read
-        rejectSecrets(m_members, "");
+        for (const json::Member &member : m_members) {
+            rejectSecretKey(member.key, "");
+            // Keys that the file chooses freely and that have rules of their own.
+            if (member.key != "model_limits" && member.key != "model_capabilities" && member.key != "headers")
+                rejectSecrets(member.value, "/" + json::pointerToken(member.key));
+        }
         for (const std::string &key : m_root.unknownKeys()) {
             if (!looksLikeSecret(key))
                 m_config.warnings.push_back("/" + json::pointerToken(key) + ": unknown key, ignored");
         }
     }
 
-    void rejectSecrets(const std::vector<json::Member> &members, const std::string &pointer)
+    void rejectSecretKey(std::string_view key, const std::string &pointer)
     {
-        for (const json::Member &member : members) {
-            if (looksLikeSecret(member.key)) {
-                m_faults.push_back(pointer + "/" + json::pointerToken(member.key)
-                                   + ": a provider file holds no credential; store it with `ctx provider key set`");
-            }
+        if (looksLikeSecret(key)) {
+            m_faults.push_back(pointer + "/" + json::pointerToken(key)
+                               + ": a provider file holds no credential; store it with `ctx provider key set`");
         }
+    }
+
+    // Also below keys that nothing reads: the file is world-readable whatever reads it.
+    void rejectSecrets(const json::Value &value, const std::string &pointer)
+    {
+        for (const json::Member &member : value.members()) {
+            rejectSecretKey(member.key, pointer);
+            rejectSecrets(member.value, pointer + "/" + json::pointerToken(member.key));
+        }
+        std::size_t index = 0;
+        for (const json::Value &element : value.elements())
+            rejectSecrets(element, pointer + "/" + std::to_string(index++));
     }
 
     std::vector<std::string> m_faults;
@@ -347,8 +346,8 @@ Result<std::string> providerNameFor(std::string_view baseUrl)
         if (!known.host.empty() && known.host == host)
             return std::string(known.name);
     }
-    if (const Result<void> check = abi::checkObjectName(host); !check)
-        return errors::invalid("missing, and the host is no object name: " + check.error().message());
+    if (const Result<void> check = checkProviderName(host); !check)
+        return errors::invalid("missing, and the host cannot be the name: " + check.error().message());
     return host;
 }
 

@@ -171,6 +171,12 @@ private:
     std::vector<std::string> m_known;
 };
 
+// Leaves at most 20 faults and 200 bytes of each, so that a file of nothing but faults still fits into a frame; the last
+// one then says how many more there are.
+void limitFaults(std::vector<std::string> &faults);
+// The same as one message: "fault; fault; and 3 more".
+std::string joinedFaults(std::vector<std::string> faults);
+
 // RFC 6901: '~' and '/' of a key escaped.
 std::string pointerToken(std::string_view key);
 

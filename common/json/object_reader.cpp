@@ -18,6 +18,29 @@ std::string pointerToken(std::string_view key)
     return out;
 }
 
+void limitFaults(std::vector<std::string> &faults)
+{
+    constexpr std::size_t kMost = 20;
+    constexpr std::size_t kBytes = 200;
+    const std::size_t more = faults.size() > kMost ? faults.size() - kMost : 0;
+    faults.resize(faults.size() - more);
+    for (std::string &fault : faults) {
+        if (fault.size() > kBytes)
+            fault = toValidUtf8(std::string_view(fault).substr(0, kBytes)) + "...";
+    }
+    if (more > 0)
+        faults.push_back("and " + std::to_string(more) + " more");
+}
+
+std::string joinedFaults(std::vector<std::string> faults)
+{
+    limitFaults(faults);
+    std::string message;
+    for (const std::string &fault : faults)
+        message += (message.empty() ? "" : "; ") + fault;
+    return message;
+}
+
 ObjectReader::ObjectReader(Value value, std::string pointer, std::vector<std::string> &faults)
     : m_value(value), m_pointer(std::move(pointer)), m_faults(faults)
 {
