@@ -238,8 +238,12 @@ VENDOR_FOLDERS = re.compile(r"^(daemon/providers/wire/(?!core/)[^/]+/|channels/(
                             r"packaging/presets/|packaging/man/|packaging/completions/|tests/|translations/)")
 
 
+# Examples of command lines in help texts, and a library whose name is not a vendor's service.
+NOT_A_VENDOR = re.compile(r'"(ctx|\$) [^"]*"|google(::|/)protobuf')
+
+
 def vendor_names(tree):
-    """Comments may give an example; code, strings, build files and scripts may not know a vendor."""
+    """Comments and examples may name one; code, strings, build files and scripts may not know a vendor."""
     for path in tree.files:
         is_build = path.endswith(("CMakeLists.txt", ".cmake"))
         if VENDOR_FOLDERS.match(path) or not (path.endswith(CODE_AND_SCRIPTS) or is_build):
@@ -249,7 +253,7 @@ def vendor_names(tree):
         else:
             lines = [re.sub(r"(^|\s)#.*", "", line) for line in tree.files[path].split("\n")]
         for number, line in enumerate(lines, start=1):
-            match = VENDOR.search(line)
+            match = VENDOR.search(NOT_A_VENDOR.sub("", line))
             if match:
                 yield Finding(path, number, "vendor", f"{match.group(0)} is known here; its place is its own folder")
 
