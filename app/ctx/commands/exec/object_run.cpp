@@ -1,0 +1,272 @@
+#include "app/ctx/commands/exec/object_run.h"
+
+#include "app/ctx/core/output.h"
+#include "app/ctx/core/program.h"
+#include "app/ctx/core/session.h"
+#include "common/abi/event.h"
+#include "common/base/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace cortexfs::ctx::exec_command {
+
+namespace {
+
+// Escaped as JSON it is at most six times as long, which still fits a frame.
+constexpr std::size_t kInputPiece = 128 * limits::kKiB;
+// A pipe that polls writable takes this much without blocking.
+constexpr std::size_t kPipePiece = 4096;
+
+// SIGINT as something to poll: it must end the run, not this program. An ignored SIGINT (a background job) stays ignored.
+UniqueFd catchInterrupts()
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGINT);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::string workingDirectory()
+{
+    char *text = ::getcwd(nullptr, 0);
+    std::string out = text ? json::toValidUtf8(text) : std::string("/");
+    ::free(text);
+    return out;
+}
+
+// Bytes at the end that begin a character without ending it: at most 3.
+std::size_t begunCharacter(std::string_view text)
+{
+    for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+        const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+        if ((byte & 0xc0) == 0x80)
+            continue;
+        const std::size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        return length > back ? back : 0;
+    }
+    return 0;
+}
+
+} // namespace
+
+Result<int> ObjectRun::run(std::string_view object, std::span<const std::string_view> arguments)
+{
+    m_signals = catchInterrupts();
+    if (!m_signals.isValid())
+        return errors::fromErrno(errno, "signalfd");
+    if (const Result<void> sent = sendRequest(object, arguments); !sent)
+        return sent.error();
+    Result<int> ended = follow();
+    if (!ended && m_isStreamOpen && ended.error().number() != EPIPE) {
+        closeStream(ended.error());
+        (void)writeFully(STDOUT_FILENO, m_output);
+    }
+    return ended;
+}
+
+Result<void> ObjectRun::sendRequest(std::string_view object, std::span<const std::string_view> arguments)
+{
+    const bool isTerminal = ::isatty(STDIN_FILENO) == 1;
+    m_isInputOpen = arguments.empty() && !isTerminal;
+    m_id = m_client.nextId();
+    m_prefix = "{\"id\":\"" + m_id + "\",";
+    json::Writer writer;
+    writer.beginObject().field("object", object).key("argv").beginArray();
+    for (const std::string_view argument : arguments) {
+        if (!json::isValidUtf8(argument))
+            return errors::invalid("an argument is not valid UTF-8");
+        writer.string(argument);
+    }
+    writer.endArray();
+    if (m_isInputOpen)
+        writer.field("stdin", "").field("stdin_open", true);
+    else
+        writer.key("stdin").null();
+    writer.field("cwd", workingDirectory()).field("tty", isTerminal).endObject();
+    return m_client.send(control::requestFrame("exec", m_id, membersOf(writer.text())));
+}
+
+Result<int> ObjectRun::follow()
+{
+    for (;;) {
+        const Result<bool> isOver = takeFrames();
+        if (!isOver)
+            return isOver.error();
+        if (const Result<void> written = writeOut(); !written) {
+            if (written.error().number() == ECANCELED)
+                return kExitInterrupted;
+            (void)cancel();
+            return written.error();
+        }
+        if (*isOver)
+            return m_exit;
+        std::array<pollfd, 3> wanted = {pollfd{m_client.connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
+                                        pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0}};
+        if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
+            return errors::fromErrno(errno, "poll");
+        if (wanted[1].revents) {
+            if (const Result<void> handled = handleInterrupt(); !handled)
+                return kExitInterrupted;
+        }
+        if (wanted[0].revents) {
+            if (const Result<void> read = m_client.connection().readAvailable(); !read) {
+                // What had come before may be the whole answer.
+                const Result<bool> wasAll = takeFrames();
+                if (wasAll && *wasAll) {
+                    if (const Result<void> written = writeOut(); !written)
+                        return written.error();
+                    return m_exit;
+                }
+                return wasAll ? read.error() : wasAll.error();
+            }
+        } else if (wanted[2].revents) {
+            if (const Result<void> forwarded = forwardInput(); !forwarded)
+                return forwarded.error();
+        }
+    }
+}
+
+Result<void> ObjectRun::forwardInput()
+{
+    std::string text = std::move(m_partial);
+    const std::size_t kept = text.size();
+    text.resize(kept + kInputPiece);
+    const ssize_t count = ::read(STDIN_FILENO, text.data() + kept, kInputPiece);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
+        text.resize(kept);
+        m_partial = std::move(text);
+        return {};
+    }
+    text.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+    // A standard input that cannot be read (it is closed, or a directory) is an empty one.
+    const bool isLast = count <= 0;
+    if (!isLast) {
+        const std::size_t begun = begunCharacter(text);
+        m_partial = text.substr(text.size() - begun);
+        text.resize(text.size() - begun);
+    }
+    if (!json::isValidUtf8(text)) {
+        (void)cancel();
+        return errors::invalid("standard input is not valid UTF-8");
+    }
+    return sendInput(text, isLast);
+}
+
+Result<void> ObjectRun::sendInput(std::string_view text, bool isLast)
+{
+    if (isLast)
+        m_isInputOpen = false;
+    json::Writer writer;
+    writer.beginObject().field("data", text).field("eof", isLast).endObject();
+    return m_client.send(control::requestFrame("stdin", m_id, membersOf(writer.text())));
+}
+
+Result<bool> ObjectRun::takeFrames()
+{
+    while (const auto text = m_client.connection().takeFrame()) {
+        const Result<control::Frame> frame = control::readFrame(*text, m_id);
+        if (!frame)
+            return frame.error();
+        const json::Value root = frame->document.root();
+        if (frame->kind == control::FrameKind::Stream)
+            appendEvent(*text, root);
+        if (frame->kind == control::FrameKind::Result) {
+            m_exit = finish(root);
+            return true;
+        }
+    }
+    return false;
+}
+
+void ObjectRun::appendEvent(std::string_view frame, const json::Value &event)
+{
+    const std::string_view type = event["type"].stringOr("");
+    if (type == "start") {
+        m_isStreamOpen = true;
+        m_run = event["run"].stringOr("");
+    } else if (type == "done") {
+        m_isStreamOpen = false;
+    }
+    if (frame.starts_with(m_prefix)) {
+        m_output += '{';
+        m_output += frame.substr(m_prefix.size());
+    } else {
+        json::Writer writer;
+        writer.beginObject();
+        for (const json::Member &member : event.members()) {
+            if (member.key != "id")
+                writer.key(member.key).value(member.value);
+        }
+        writer.endObject();
+        m_output += writer.text();
+    }
+    m_output += '\n';
+}
+
+int ObjectRun::finish(const json::Value &result)
+{
+    const std::string_view usage = result["usage"].stringOr("");
+    if (!usage.empty())
+        printError(usage.substr(0, usage.find('\n')));
+    else if (const std::string_view diagnostic = result["diagnostic"].stringOr(""); !diagnostic.empty())
+        printError(diagnostic);
+    const auto exit = result["exit"].asInt().value_or(kExitInternal);
+    return exit >= 0 && exit <= 255 ? static_cast<int>(exit) : kExitInternal;
+}
+
+void ObjectRun::closeStream(const Error &error)
+{
+    m_isStreamOpen = false;
+    abi::events::error(m_run, error).appendJson(m_output);
+    m_output += '\n';
+    abi::events::done(m_run, abi::RunStatus::Error).appendJson(m_output);
+    m_output += '\n';
+}
+
+// In pieces that cannot block, so that an interrupt is noticed while a slow reader keeps us waiting.
+Result<void> ObjectRun::writeOut()
+{
+    std::string_view rest = m_output;
+    while (!rest.empty()) {
+        std::array<pollfd, 2> wanted = {pollfd{STDOUT_FILENO, POLLOUT, 0}, pollfd{m_signals.get(), POLLIN, 0}};
+        if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
+            return errors::fromErrno(errno, "poll");
+        if (wanted[1].revents) {
+            if (const Result<void> handled = handleInterrupt(); !handled)
+                return handled;
+        }
+        if (!wanted[0].revents)
+            continue;
+        const std::string_view piece = rest.substr(0, kPipePiece);
+        if (const Result<void> written = writeFully(STDOUT_FILENO, piece); !written)
+            return written;
+        rest.remove_prefix(piece.size());
+    }
+    m_output.clear();
+    return {};
+}
+
+// The first interrupt asks the daemon to cancel, and its end of the stream is waited for; the second one is ECANCELED.
+Result<void> ObjectRun::handleInterrupt()
+{
+    signalfd_siginfo info = {};
+    if (::read(m_signals.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
+        return {};
+    if (m_wasInterrupted)
+        return errors::cancelled("interrupted");
+    m_wasInterrupted = true;
+    m_isInputOpen = false;
+    (void)cancel(); // a connection that fails here ends the loop by itself
+    return {};
+}
+
+Result<void> ObjectRun::cancel() { return m_client.send(control::requestFrame("cancel", m_id, {})); }
+
+} // namespace cortexfs::ctx::exec_command

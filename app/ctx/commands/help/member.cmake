@@ -1,0 +1,1 @@
+cortexfs_member(SOURCES help.cpp ENTRY cortexfs::ctx::help_command::command HEADER help.h)

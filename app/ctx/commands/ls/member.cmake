@@ -1,0 +1,1 @@
+cortexfs_member(SOURCES ls.cpp entry_info.cpp ENTRY cortexfs::ctx::ls_command::command HEADER ls.h)

@@ -1,0 +1,111 @@
+#include "app/ctx/commands/model/model.h"
+
+#include "app/ctx/core/invocation.h"
+#include "app/ctx/core/models.h"
+#include "app/ctx/core/session.h"
+#include "app/ctx/core/text.h"
+
+#include <algorithm>
+
+namespace cortexfs::ctx::model_command {
+
+namespace {
+
+struct Selection {
+    std::vector<json::Value> shown;
+    std::int64_t hidden = 0; // they cannot run: no key
+};
+
+Selection select(const ModelList &list, bool wantsAll)
+{
+    Selection selection;
+    for (const json::Value &model : list.models()) {
+        if (wantsAll || model["state"].stringOr("ready") != "unconfigured")
+            selection.shown.push_back(model);
+        else
+            ++selection.hidden;
+    }
+    return selection;
+}
+
+std::string selectionJson(const ModelList &list, const Selection &selection)
+{
+    json::Writer writer;
+    writer.beginObject().key("models").beginArray();
+    for (const json::Value &model : selection.shown)
+        writer.value(model);
+    writer.endArray().key("aliases").beginArray();
+    for (const json::Value &alias : list.aliases())
+        writer.value(alias);
+    writer.endArray().field("hidden", selection.hidden).endObject();
+    return writer.take();
+}
+
+Result<int> list(const Invocation &invocation)
+{
+    Session &session = invocation.session();
+    const std::string_view provider = invocation.word(0);
+    const Result<ModelList> models = ModelList::fetch(session, provider);
+    if (!models)
+        return models.error();
+    if (!provider.empty() && models->models().empty()) {
+        return errors::notFound("no models of this provider; \"ctx provider list\" shows the providers")
+            .withDetail(std::string(provider));
+    }
+    const Selection selection = select(*models, invocation.has("--all") || !provider.empty());
+    Output &out = session.out();
+    if (invocation.wantsJson()) {
+        out.line(selectionJson(*models, selection));
+        return kExitOk;
+    }
+    Table table({"MODEL", "LIMIT", "EFFORT", "STATE", "ALIASES", "CAPABILITIES"});
+    table.alignRight(1);
+    for (const json::Value &model : selection.shown) {
+        const std::string name(model["name"].stringOr("?"));
+        const std::string aliases = models->aliasesOf(name);
+        table.add({name, limitText(model), std::string(model["effort"].stringOr("?")),
+                   std::string(model["state"].stringOr("?")), aliases.empty() ? "-" : aliases, capText(model)});
+    }
+    out.write(table.text(out.begin(Style::Dim), out.reset()));
+    if (selection.hidden > 0) {
+        out.line(out.styled(Style::Dim, counted(selection.hidden, "more model has", "more models have")
+                                            + " no key yet; --all shows them, \"ctx provider list\" says whose"));
+    }
+    return kExitOk;
+}
+
+} // namespace
+
+const Command &command()
+{
+    static const Command made = {
+        .name = "model",
+        .group = Group::Configure,
+        .summary = "the models of all providers",
+        .description = "A model is a file, <mount>/model/PROVIDER/MODEL, with a directory of control files beside it. This "
+                       "command sees them as a table; \"ctx set\" changes one.",
+        .examples = {{"ctx model ls", "All models that can run now."}},
+        .subcommands = {{
+            .name = "ls",
+            .summary = "list models with context limit, effort, state and capabilities",
+            .description = "LIMIT is the hard context limit in tokens, of which \"unknown\" says that nobody has told it; k is "
+                           "1000. STATE is ready, or unconfigured when the provider's key is missing. ALIASES are the short "
+                           "names that stand for the model now. Models without a key are counted only, unless --all or a "
+                           "PROVIDER is given.",
+            .arguments = {{.name = "PROVIDER", .help = "only the models of this one", .completion = Completion::Provider,
+                           .isOptional = true}},
+            .options = {{.name = "--all", .letter = 'a', .help = "also models whose provider has no key yet"}},
+            .examples = {{"ctx model ls", "All models that can run now."},
+                         {"ctx model ls openai", "Those of one provider, with or without a key."},
+                         {"ctx model ls --all --json | jq -r '.models[].name'", "Every name, for a script."}},
+            .exits = {{"1", "no such provider, or it has no models"}},
+            .files = {{"<mount>/model/", "the same models as files"},
+                      {"<config>/providers.d/*.json", "where models and their limits are declared"}},
+            .printsFacts = true,
+            .run = list,
+        }},
+    };
+    return made;
+}
+
+} // namespace cortexfs::ctx::model_command

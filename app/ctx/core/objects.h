@@ -1,0 +1,20 @@
+// Names of objects as people write them.
+#pragma once
+
+#include "app/ctx/core/tree.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cortexfs::ctx {
+
+// The paths below the mount that a name may mean, most likely first: "main" -> model/main, agent/main, tool/main;
+// "openai/x" -> model/openai/x, openai/x; "model/openai/x" -> itself. The mount and a leading "/ctx/" are cut off.
+std::vector<std::string> objectPaths(std::string_view name, const std::string &mount);
+
+// For a path that goes through an object, the one of its control file: "model/P/M/effort" -> "model/P/M.d/effort", also
+// through an alias. Other paths come back as they are.
+Result<std::string> controlPath(const Tree &tree, const std::string &path);
+
+} // namespace cortexfs::ctx
