@@ -156,7 +156,7 @@ void appendCommand(std::string &out, std::vector<const Command *> path)
 
 std::string manualPage()
 {
-    std::string out = ".Dd " + std::string(kDate) + "\n.Dt CTX 1\n.Os CortexFS " CORTEXFS_VERSION "\n";
+    std::string out = ".Dd " + std::string(kDate) + "\n.Dt CTX 1\n.Os\n";
     out += ".Sh NAME\n.Nm ctx\n.Nd " + std::string(kProgramSummary) + "\n";
     out += ".Sh SYNOPSIS\n.Nm\n";
     for (const Option &option : globalOptions())

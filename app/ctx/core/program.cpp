@@ -6,6 +6,7 @@
 #include "app/ctx/core/session.h"
 #include "app/ctx/core/text.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <fcntl.h>
@@ -35,7 +36,13 @@ void holdStandardDescriptors()
     ::_exit(128 + SIGPIPE); // the signal was blocked by our parent
 }
 
-void printFailure(const Error &error) { printError(error.text() + " (" + std::string(error.name()) + ")"); }
+// "what went wrong (ENAME); what to do": the last part stays last, where it can be copied from.
+void printFailure(const Error &error)
+{
+    std::string text = error.text();
+    text.insert(std::min(text.find("; "), text.size()), " (" + std::string(error.name()) + ")");
+    printError(text);
+}
 
 int finish(Output &out, int code)
 {

@@ -1,6 +1,7 @@
 #include "app/ctx/core/session.h"
 
 #include "app/ctx/core/mount_watch.h"
+#include "app/ctx/core/programs.h"
 #include "app/ctx/core/text.h"
 #include "common/abi/xattr_names.h"
 
@@ -100,11 +101,16 @@ std::string Session::mount()
 
 std::string Session::startHint() const
 {
-    if (m_places.mode == Mode::System && !m_hasRuntime) {
-        const bool hasSystemd = exists("/run/systemd/system");
-        return hasSystemd ? "start it with: systemctl start cortexd" : "start it with: cortexd --system &";
+    const bool isSystem = m_places.mode == Mode::System;
+    if (isSystem && !m_hasRuntime && !m_hasRoot && exists("/run/systemd/system")) {
+        for (const char *unit : {"/etc/systemd/system/cortexd.service", "/usr/lib/systemd/system/cortexd.service"}) {
+            if (exists(unit))
+                return "start it with: systemctl start cortexd";
+        }
     }
-    std::string command = "cortexd";
+    std::string command = daemonCommand(m_environment);
+    if (isSystem != (::geteuid() == 0))
+        command += isSystem ? " --system" : " --user";
     if (m_hasRuntime)
         command += " --runtime " + shellWord(m_places.runtime);
     if (m_hasRoot)

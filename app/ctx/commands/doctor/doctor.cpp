@@ -28,7 +28,10 @@ DaemonView askDaemon(Session &session, Findings &findings)
     const Result<json::Document> status = session.ask("status");
     if (!status) {
         findings.isDaemonAbsent = exitCodeFor(status.error().number()) == kExitUnavailable;
-        findings.checks.push_back({"cortexd", "error", status.error().text(), {}});
+        const std::string text = status.error().text();
+        const std::size_t split = std::min(text.find("; "), text.size());
+        findings.checks.push_back(
+            {"cortexd", "error", text.substr(0, split), text.substr(std::min(split + 2, text.size()))});
         return view;
     }
     const json::Value facts = status->root();
