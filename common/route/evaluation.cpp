@@ -43,13 +43,14 @@ void Evaluation::setAddresses(std::vector<Address> addresses) { m_addresses = st
 
 std::optional<Decision> Evaluation::run()
 {
+    m_need = Need::Nothing;
     for (; m_rule < m_table.rules.size(); ++m_rule, m_matcher = 0) {
         const Rule &rule = m_table.rules[m_rule];
         bool allMatch = true;
         for (; m_matcher < rule.matchers.size(); ++m_matcher) {
             const Matcher &matcher = rule.matchers[m_matcher];
             const Answer answer = matches(matcher);
-            if (answer == Answer::NeedsAddresses)
+            if (answer == Answer::Waiting)
                 return std::nullopt;
             if (answer == Answer::Unknown || (answer == Answer::Yes) == matcher.isNegated) {
                 allMatch = false;
@@ -69,7 +70,7 @@ Evaluation::Answer Evaluation::matches(const Matcher &matcher)
     };
     switch (matcher.kind) {
     case MatcherKind::Domain: return matchesDomain(matcher);
-    case MatcherKind::Dip: return m_addresses ? matchesDip(matcher) : Answer::NeedsAddresses;
+    case MatcherKind::Dip: return m_addresses ? matchesDip(matcher) : waitFor(Need::Addresses);
     case MatcherKind::Pname: return matchesProgram(matcher) ? Answer::Yes : Answer::No;
     case MatcherKind::Provider:
         return any([&](const Value &value) { return matchesPattern(value, m_query.provider); });
@@ -78,7 +79,13 @@ Evaluation::Answer Evaluation::matches(const Matcher &matcher)
     return Answer::No;
 }
 
-Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher) const
+Evaluation::Answer Evaluation::waitFor(Need need)
+{
+    m_need = need;
+    return Answer::Waiting;
+}
+
+Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher)
 {
     const std::string &host = m_query.host;
     bool unknown = false;
@@ -92,6 +99,8 @@ Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher) const
             hit = QRegularExpression(QString::fromStdString(value.text)).match(QString::fromStdString(host)).hasMatch();
             break;
         case DomainForm::Geosite: {
+            if (!m_geo.isLoaded())
+                return waitFor(Need::GeoData);
             const std::optional<bool> answer = m_geo.siteHolds(value.text, host);
             unknown = unknown || !answer;
             hit = answer.value_or(false);
@@ -104,7 +113,7 @@ Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher) const
     return unknown ? Answer::Unknown : Answer::No;
 }
 
-Evaluation::Answer Evaluation::matchesDip(const Matcher &matcher) const
+Evaluation::Answer Evaluation::matchesDip(const Matcher &matcher)
 {
     bool unknown = m_addresses->empty();
     for (const Value &value : matcher.values) {
@@ -114,6 +123,8 @@ Evaluation::Answer Evaluation::matchesDip(const Matcher &matcher) const
                 hit = contains(value.network, address);
             } else if (value.text == "private") {
                 hit = isPrivateAddress(address);
+            } else if (!m_geo.isLoaded()) {
+                return waitFor(Need::GeoData);
             } else {
                 const std::optional<bool> answer = m_geo.countryHolds(value.text, address);
                 unknown = unknown || !answer;

@@ -18,6 +18,8 @@ using Address = std::array<std::uint8_t, 16>;
 class GeoData {
 public:
     virtual ~GeoData() = default;
+    // False until the files were looked at; an evaluation that reaches a geo rule then stops and asks for it.
+    virtual bool isLoaded() const = 0;
     virtual std::optional<bool> siteHolds(std::string_view name, std::string_view host) const = 0;
     virtual std::optional<bool> countryHolds(std::string_view name, const Address &address) const = 0;
 };
@@ -42,22 +44,27 @@ class Evaluation {
 public:
     Evaluation(const Table &table, const Query &query, const GeoData &geo);
 
-    // Goes on to a decision; nothing when the addresses of the host are needed first. An IP-literal host is its own
-    // address and never asks.
+    enum class Need { Nothing, Addresses, GeoData };
+
+    // Goes on to a decision; nothing when something is needed first, and need() says what. An IP-literal host is its own
+    // address and never asks for one.
     std::optional<Decision> run();
+    Need need() const { return m_need; }
     // No address: the host does not resolve; no dip rule matches then.
     void setAddresses(std::vector<Address> addresses);
 
 private:
-    enum class Answer { Yes, No, Unknown, NeedsAddresses };
+    enum class Answer { Yes, No, Unknown, Waiting };
     Answer matches(const Matcher &matcher);
-    Answer matchesDomain(const Matcher &matcher) const;
-    Answer matchesDip(const Matcher &matcher) const;
+    Answer matchesDomain(const Matcher &matcher);
+    Answer matchesDip(const Matcher &matcher);
+    Answer waitFor(Need need);
     bool matchesProgram(const Matcher &matcher);
 
     const Table &m_table;
     const Query &m_query;
     const GeoData &m_geo;
+    Need m_need = Need::Nothing;
     std::size_t m_rule = 0;
     std::size_t m_matcher = 0;
     std::optional<std::vector<Address>> m_addresses;

@@ -11,6 +11,7 @@ namespace {
 
 class FakeGeo final : public GeoData {
 public:
+    bool isLoaded() const override { return loaded; }
     std::optional<bool> siteHolds(std::string_view name, std::string_view host) const override
     {
         ++asked;
@@ -26,6 +27,7 @@ public:
         return address == *parseAddress("203.0.113.9");
     }
     mutable int asked = 0;
+    bool loaded = true;
 };
 
 Query query(const char *host)
@@ -148,6 +150,20 @@ private Q_SLOTS:
         const FakeGeo geo;
         QCOMPARE(Evaluation(*table, asked, geo).run()->line, 3);
         QCOMPARE(times, 1);
+    }
+
+    void geoDataIsAskedForWhenItsRuleIsReached()
+    {
+        const Result<Table> table = parseTable("provider(none) -> direct\ndomain(geosite:cn) -> must_direct\n");
+        QVERIFY(table);
+        const Query asked = query("x.cn");
+        FakeGeo geo;
+        geo.loaded = false;
+        Evaluation evaluation(*table, asked, geo);
+        QVERIFY(!evaluation.run().has_value());
+        QCOMPARE(evaluation.need(), Evaluation::Need::GeoData);
+        geo.loaded = true;
+        QCOMPARE(evaluation.run()->line, 2);
     }
 
     void resumesWhereItStopped()
