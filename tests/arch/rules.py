@@ -239,7 +239,7 @@ VENDOR_FOLDERS = re.compile(r"^(daemon/providers/wire/(?!core/)[^/]+/|channels/(
 
 
 # Examples of command lines in help texts, and a library whose name is not a vendor's service.
-NOT_A_VENDOR = re.compile(r'"(ctx|\$) [^"]*"|google(::|/)protobuf')
+NOT_A_VENDOR = re.compile(r'"[^"]*(\bctx|\$) [^"]*"|google(::|/)protobuf')
 
 
 def vendor_names(tree):
