@@ -59,8 +59,14 @@ struct Conversation {
     std::optional<abi::Effort> effort; // wins over the model's control
 };
 
-// The input of an executable model (decisions, section 4): a JSON object with `messages` is a conversation, anything
-// else is one user message. EINVAL with a JSON pointer for a conversation that is not well formed; empty input EINVAL.
+// The input of an executable model (decisions, section 4): a JSON object with `messages` is a conversation, anything else
+// is one user message, without its final line end. EINVAL with a JSON pointer for each fault of a conversation that is not
+// well formed, for input that is blank, and for text that is not UTF-8.
+//
+// Keys of a conversation: messages, system, max_tokens, temperature, effort, response_format, tools; others are ignored,
+// so that a request made for an API can be piped in. Messages: role system|developer|user|assistant|tool, content a string
+// or parts (text, image_url; images from users only, https: or base64 data: URLs), tool_calls as
+// {id,function:{name,arguments}} or as our own events have them ({call_id,name,arguments}), tool_call_id or call_id.
 Result<Conversation> parseInput(std::string_view text);
 
 // The text of a message: its text parts joined.
