@@ -19,7 +19,9 @@ Error invalidLine(std::size_t number, const std::string &reason)
 // What holds for every control file: valid UTF-8, no control character but LF (and TAB inside a value).
 Result<void> checkPlainText(std::string_view text)
 {
-    if (text.size() > limits::kControlFile)
+    // With the line feed that it will be stored with: what was accepted must be read again.
+    const std::size_t stored = text.size() + (text.empty() || text.ends_with('\n') ? 0 : 1);
+    if (stored > limits::kControlFile)
         return errors::tooLarge("a control file has at most 64 KiB");
     if (!json::isValidUtf8(text))
         return errors::invalid("not valid UTF-8");

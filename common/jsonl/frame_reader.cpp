@@ -2,6 +2,10 @@
 
 namespace cortexfs::jsonl {
 
+namespace {
+constexpr std::size_t kKeptCapacity = 128 * limits::kKiB;
+} // namespace
+
 void FrameReader::append(std::string_view bytes)
 {
     if (m_overflowed)
@@ -19,6 +23,11 @@ std::optional<std::string_view> FrameReader::next()
     while (!m_overflowed) {
         const std::size_t end = m_buffer.find('\n', m_scanned);
         if (end == std::string::npos) {
+            // One large frame must not cost a connection a mebibyte for the rest of its life.
+            if (m_start == m_buffer.size() && m_buffer.capacity() > kKeptCapacity) {
+                m_buffer = std::string();
+                m_start = 0;
+            }
             m_scanned = m_buffer.size();
             if (m_buffer.size() - m_start >= m_maxFrame)
                 m_overflowed = true;

@@ -21,6 +21,7 @@ public:
     // What stands after the last LF, for a peer that closed without one.
     std::string_view rest() const { return std::string_view(m_buffer).substr(m_start); }
     bool isOverflowed() const { return m_overflowed; }
+    std::size_t capacity() const { return m_buffer.capacity(); } // bytes of memory held
 
 private:
     std::size_t m_maxFrame;
