@@ -18,6 +18,7 @@ public:
     bool isSequential() const override { return true; }
     qint64 bytesAvailable() const override;
     bool atEnd() const override { return bytesAvailable() == 0; }
+    bool reset() override { return false; } // the inherited one warns in the log about every attempt
 
 Q_SIGNALS:
     // The connection stands and takes bytes: Qt asks for the body no earlier.

@@ -22,6 +22,7 @@ public:
 struct ManagerPool::Slot {
     std::unique_ptr<QNetworkAccessManager> manager;
     bool proxyFromEnvironment = false;
+    bool isRetired = false;
     std::map<std::string, int> streams; // by endpoint
     QElapsedTimer idleSince;
     ManagerPool *pool = nullptr;
@@ -50,6 +51,12 @@ QNetworkAccessManager *ManagerPool::Lease::manager() const
     return slot ? slot->manager.get() : nullptr;
 }
 
+void ManagerPool::Lease::retireManager()
+{
+    if (const std::shared_ptr<Slot> slot = m_slot.lock())
+        slot->isRetired = true;
+}
+
 void ManagerPool::Lease::release()
 {
     const std::shared_ptr<Slot> slot = m_slot.lock();
@@ -62,7 +69,7 @@ void ManagerPool::Lease::release()
     if (!slot->streams.empty())
         return;
     slot->idleSince.start();
-    slot->pool->scheduleSweep();
+    slot->pool->scheduleSweep(slot->isRetired);
 }
 
 ManagerPool::ManagerPool(int idleMs, QObject *parent) : QObject(parent), m_idleMs(idleMs)
@@ -77,7 +84,7 @@ ManagerPool::Lease ManagerPool::acquire(const std::string &endpoint, bool proxyF
 {
     // First fit: the old managers stay full and warm, the ones made for a burst run empty and go.
     const auto fits = [&](const std::shared_ptr<Slot> &slot) {
-        if (slot->proxyFromEnvironment != proxyFromEnvironment)
+        if (slot->isRetired || slot->proxyFromEnvironment != proxyFromEnvironment)
             return false;
         const auto found = slot->streams.find(endpoint);
         return found == slot->streams.end() || found->second < kStreamsPerHost;
@@ -105,9 +112,11 @@ ManagerPool::Lease ManagerPool::acquire(const std::string &endpoint, bool proxyF
     return lease;
 }
 
-void ManagerPool::scheduleSweep()
+void ManagerPool::scheduleSweep(bool soon)
 {
-    if (!m_sweep.isActive())
+    if (soon)
+        m_sweep.start(0);
+    else if (!m_sweep.isActive())
         m_sweep.start(m_idleMs);
 }
 
@@ -118,7 +127,7 @@ void ManagerPool::dropIdle()
         if (!slot->streams.empty())
             return false;
         const qint64 idle = slot->idleSince.elapsed();
-        if (idle >= m_idleMs)
+        if (slot->isRetired || idle >= m_idleMs)
             return true;
         youngest = std::max(youngest, m_idleMs - idle);
         return false;

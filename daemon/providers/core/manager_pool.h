@@ -35,6 +35,10 @@ public:
         ~Lease() { release(); }
 
         QNetworkAccessManager *manager() const;
+        // For a stream that is dropped before its connection stands: Qt 6.4 goes on connecting (a TLS handshake with a
+        // silent peer never ends), and only the end of the manager ends that. It takes no new streams and goes with its
+        // last one.
+        void retireManager();
         void release();
 
     private:
@@ -51,7 +55,7 @@ public:
     std::size_t managerCount() const { return m_slots.size(); }
 
 private:
-    void scheduleSweep();
+    void scheduleSweep(bool soon);
     void dropIdle();
 
     std::vector<std::shared_ptr<Slot>> m_slots; // the fullest are the oldest

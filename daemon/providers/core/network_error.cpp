@@ -12,9 +12,12 @@ std::optional<Error> failureFrom(QNetworkReply::NetworkError error, int status, 
     case QNetworkReply::RemoteHostClosedError:
         return errors::connectionReset(where + (status > 0 ? " closed the connection in the middle of the reply"
                                                            : " closed the connection before it replied"));
-    // Qt would have sent the POST again here; the body device does not let it.
+    // Qt would have sent the POST again here; the body device does not let it. That is after 307 and 308, after a close,
+    // and after bytes that are no HTTP, which Qt treats as a close.
     case QNetworkReply::ContentReSendError:
-        return errors::connectionReset(where + " closed the connection before it replied");
+        if (status >= 300)
+            return std::nullopt;
+        return errors::connectionReset(where + " closed the connection, or sent something that is no HTTP, before it replied");
     case QNetworkReply::TimeoutError: return errors::timedOut("no connection to " + where);
     case QNetworkReply::SslHandshakeFailedError:
         return errors::protocol("TLS with " + where + " failed: " + (sslReason.empty() ? qtText : sslReason));

@@ -13,7 +13,11 @@ namespace cortexfs::providers {
 
 namespace {
 
-// What Qt may hold of the body before it lets the socket fill up. Qt adds a socket buffer of the same size.
+// What a reply may hold of the body before Qt lets the socket fill up; the socket's own buffer is as large.
+//
+// Every reply is limited from the start: an unlimited one is read in Qt's network thread for as long as bytes come, and
+// neither a pause nor an abort of ours is heard there meanwhile. The price with Qt 6.4: a connection whose last data and
+// end arrive in one packet is closed instead of kept (Qt asks it for more after the end), so it costs a new connection.
 constexpr qint64 kReadBuffer = 64 * 1024;
 // One read a turn of the event loop, so that a fast reply does not starve other streams.
 constexpr qint64 kReadPerTurn = 64 * 1024;
@@ -76,8 +80,6 @@ void QnamStream::send(HttpRequest request)
     } else {
         m_reply = m_lease.manager()->get(out);
     }
-    // Never 0 (unlimited): a slow event loop must not collect the whole reply.
-    m_reply->setReadBufferSize(kReadBuffer);
     connectReply();
     m_timer.start(m_connectMs);
 }
@@ -98,7 +100,11 @@ void QnamStream::handleConnected()
 {
     if (m_phase != Phase::Connecting && m_phase != Phase::Waiting)
         return;
+    // Qt forgets a limit that is set before its network thread has the request.
+    if (m_phase == Phase::Connecting)
+        m_reply->setReadBufferSize(kReadBuffer);
     m_phase = Phase::Waiting;
+    m_neverConnected = false;
     m_timer.start(m_firstByteMs);
 }
 
@@ -226,8 +232,11 @@ void QnamStream::dropReply()
     m_timer.stop();
     if (m_reply) {
         m_reply->disconnect(this);
-        if (m_reply->isRunning())
+        if (m_reply->isRunning()) {
             m_reply->abort();
+            if (m_neverConnected)
+                m_lease.retireManager();
+        }
         m_reply->deleteLater();
         m_reply = nullptr;
     }

@@ -42,6 +42,7 @@ private:
     Phase m_phase = Phase::Connecting;
     int m_connectMs = 0;
     int m_firstByteMs = 0;
+    bool m_neverConnected = true;
     bool m_paused = false;
     bool m_readScheduled = false;
     bool m_draining = false;

@@ -1,0 +1,141 @@
+// Many streams at once, and streams that nobody reads. Counts instead of times wherever there is a count.
+#include "daemon/providers/core/qnam_transport.h"
+#include "tests/providers/stream_probe.h"
+#include "tests/support/loop_watch.h"
+#include "tests/support/wire_replies.h"
+#include "tests/support/wire_server.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+using namespace cortexfs;
+using namespace cortexfs::test;
+using providers::HttpRequest;
+using providers::QnamTransport;
+
+namespace {
+
+constexpr std::size_t kMiB = 1024 * 1024;
+
+HttpRequest post(const std::string &url)
+{
+    HttpRequest request;
+    request.url = url;
+    request.body = "{}";
+    return request;
+}
+
+} // namespace
+
+class HttpPressureTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void fiftyStreamsToOneHostRunAtTheSameTime();
+    void pausedStreamMakesTheServerWait_data();
+    void pausedStreamMakesTheServerWait();
+    void fastStreamDoesNotHoldUpTheLoop();
+};
+
+void HttpPressureTest::fiftyStreamsToOneHostRunAtTheSameTime()
+{
+    constexpr int kStreams = 50;
+    WireServer server([](WirePeer &peer) {
+        peer.readRequest();
+        peer.send(streamHead() + chunk("first"));
+        peer.waitFor("all are open"); // nobody ends before everybody has begun
+        peer.send(chunk("last") + chunk(""));
+    });
+    QnamTransport transport;
+    std::vector<std::unique_ptr<StreamProbe>> probes;
+    for (int i = 0; i < kStreams; ++i)
+        probes.push_back(std::make_unique<StreamProbe>(transport, post(server.url("/v1/x"))));
+    const auto begun = [&] {
+        return std::count_if(probes.begin(), probes.end(), [](const auto &probe) { return probe->body == "first"; });
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(begun(), kStreams, 15'000);
+    QCOMPARE(server.mostOpenConnections(), kStreams);
+    QVERIFY(transport.managerCount() <= 9);
+    server.signal("all are open");
+    const auto ended = [&] {
+        return std::count_if(probes.begin(), probes.end(),
+                             [](const auto &probe) { return probe->isOver() && probe->body == "firstlast"; });
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(ended(), kStreams, 15'000);
+    QCOMPARE(server.requests().size(), static_cast<std::size_t>(kStreams));
+}
+
+void HttpPressureTest::pausedStreamMakesTheServerWait_data()
+{
+    QTest::addColumn<bool>("chunked");
+    QTest::newRow("chunked") << true;
+    QTest::newRow("until the connection closes") << false;
+}
+
+void HttpPressureTest::pausedStreamMakesTheServerWait()
+{
+    QFETCH(bool, chunked);
+    constexpr std::size_t kTotal = 64 * kMiB;
+    const std::string pattern = chunked ? chunk(std::string(16000, 'x')) : std::string(16384, 'x');
+    const std::size_t total = kTotal / pattern.size() * pattern.size();
+    std::atomic<std::size_t> before{0};
+    std::atomic<std::size_t> after{0};
+    std::atomic<bool> stalled{false};
+    WireServer server([&](WirePeer &peer) {
+        // Our side of the kernel holds little, so that what was taken is what the client and its socket hold.
+        peer.shrinkSendBuffer(64 * 1024);
+        peer.readRequest();
+        peer.send(chunked ? streamHead() : replyHead(200, {"Content-Type: text/plain"}));
+        before = peer.offer(total, 700, pattern);
+        stalled = true;
+        peer.waitFor("go on");
+        // The rest, from where the pattern stopped.
+        const std::size_t broken = before % pattern.size();
+        if (broken != 0)
+            peer.send(pattern.substr(broken));
+        const std::size_t sent = before + (broken != 0 ? pattern.size() - broken : 0);
+        after = peer.offer(total - sent, 20'000, pattern) + sent;
+        if (chunked)
+            peer.send(chunk(""));
+    });
+    QnamTransport transport;
+    StreamProbe probe(transport, post(server.url("/v1/x")));
+    probe.discard = true;
+    probe.stream()->setPaused(true);
+    QTRY_VERIFY_WITH_TIMEOUT(stalled.load(), 30'000);
+    QVERIFY2(before.load() < 4 * kMiB, std::to_string(before.load()).c_str());
+    QCOMPARE(probe.received, 0u);
+    qInfo("the server could write %zu KiB to a paused stream", before.load() / 1024);
+
+    probe.stream()->setPaused(false);
+    server.signal("go on");
+    QVERIFY(probe.runUntilOver(60'000));
+    QCOMPARE(probe.outcome(), std::string());
+    QCOMPARE(after.load(), total);
+    QCOMPARE(probe.received, chunked ? total / pattern.size() * 16000 : total);
+}
+
+void HttpPressureTest::fastStreamDoesNotHoldUpTheLoop()
+{
+    const std::string pattern = chunk(chatDelta("hello"));
+    const std::size_t total = 16 * kMiB / pattern.size() * pattern.size();
+    WireServer server([&](WirePeer &peer) {
+        peer.readRequest();
+        peer.send(streamHead());
+        peer.offer(total, 20'000, pattern);
+        peer.send(chunk(""));
+    });
+    QnamTransport transport;
+    const LoopWatch watch;
+    StreamProbe probe(transport, post(server.url("/v1/x")));
+    probe.discard = true;
+    QVERIFY(probe.runUntilOver(60'000));
+    QCOMPARE(probe.received, total / pattern.size() * chatDelta("hello").size());
+    QVERIFY2(watch.longestGapMs() < 250, std::to_string(watch.longestGapMs()).c_str());
+}
+
+QTEST_GUILESS_MAIN(HttpPressureTest)
+#include "http_pressure_test.moc"
