@@ -1,0 +1,1 @@
+cortexfs_member(SOURCES home_area.cpp ENTRY cortexfs::fs::nodes::homeArea HEADER home_area.h)
