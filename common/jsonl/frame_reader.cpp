@@ -25,7 +25,7 @@ std::optional<std::string_view> FrameReader::next()
         if (end == std::string::npos) {
             // One large frame must not cost a connection a mebibyte for the rest of its life.
             if (m_start == m_buffer.size() && m_buffer.capacity() > kKeptCapacity) {
-                m_buffer = std::string();
+                std::string().swap(m_buffer); // assignment would keep the memory
                 m_start = 0;
             }
             m_scanned = m_buffer.size();
