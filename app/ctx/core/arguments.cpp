@@ -10,9 +10,12 @@ namespace cortexfs::ctx {
 const std::vector<Option> &globalOptions()
 {
     static const std::vector<Option> options = {
-        {.name = "--root", .value = "DIR", .help = "the mounted tree (default: $CTX_ROOT, else by mode)",
+        {.name = "--root",
+         .value = "DIR",
+         .help = "the mounted tree (default: $CTX_ROOT, else by mode)",
          .completion = Completion::Directory},
-        {.name = "--runtime", .value = "DIR",
+        {.name = "--runtime",
+         .value = "DIR",
          .help = "where cortexd has its control socket (default: $CORTEXFS_RUNTIME_DIR, else by mode)",
          .completion = Completion::Directory},
         {.name = "--system", .help = "talk to the machine's cortexd: /ctx and /run/cortexfs"},
@@ -193,7 +196,7 @@ private:
             return takeCommand(word);
         const std::vector<Argument> &arguments = command()->arguments;
         const bool isTooMany = m_made.m_words.size() >= arguments.size()
-            && (arguments.empty() || !arguments.back().repeats);
+                               && (arguments.empty() || !arguments.back().repeats);
         if (isTooMany) {
             if (!command()->refusesSecrets.empty())
                 return secretRefused();
@@ -230,7 +233,7 @@ private:
             }
         }
         std::string text = "unknown command \"" + pathText(m_made.m_path) + (command() ? " " : "") + std::string(word)
-            + "\"";
+                           + "\"";
         if (const std::string_view meant = nearest(word, names); !meant.empty())
             text += ", did you mean \"" + std::string(meant) + "\"?";
         return usage(std::move(text));

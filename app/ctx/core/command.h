@@ -62,9 +62,9 @@ struct Command {
     std::vector<Note> exits = {}; // those that need saying beside the common ones
     std::vector<Note> files = {};
     std::vector<Command> subcommands = {};
-    bool printsFacts = false;  // has --json
-    bool asksDaemon = true;    // may fail because cortexd is not there
-    bool passesRest = false;   // what follows the first word belongs to the object, options included
+    bool printsFacts = false; // has --json
+    bool asksDaemon = true;   // may fail because cortexd is not there
+    bool passesRest = false;  // what follows the first word belongs to the object, options included
     bool isHidden = false;
     // Not empty: an argument too many may be a secret. It is never quoted, its bytes are wiped, and this is said.
     std::string_view refusesSecrets = {};

@@ -51,8 +51,8 @@ private:
             return out;
         for (const json::Value &alias : list->aliases()) {
             if (provider.empty())
-                out.push_back({std::string(alias["name"].stringOr("")), "stands for "
-                                   + std::string(alias["target"].stringOr(""))});
+                out.push_back({std::string(alias["name"].stringOr("")),
+                               "stands for " + std::string(alias["target"].stringOr(""))});
         }
         for (const json::Value &model : list->models())
             out.push_back({std::string(model["name"].stringOr("")), capText(model)});

@@ -9,10 +9,11 @@
 
 namespace cortexfs::ctx {
 
-const std::string_view kProgramDescription =
-    "CortexFS shows AI models, agents and tools as files below one directory. You run a model by executing its file, look "
-    "at it with cat, and change it by writing small text files beside it. The daemon cortexd makes the files; ctx is the "
-    "short way to look at them, run them and set them up.";
+const std::string_view kProgramDescription = "CortexFS shows AI models, agents and tools as files below one directory. "
+                                             "You run a model by executing its file, look "
+                                             "at it with cat, and change it by writing small text files beside it. The "
+                                             "daemon cortexd makes the files; ctx is the "
+                                             "short way to look at them, run them and set them up.";
 
 namespace {
 
@@ -149,7 +150,8 @@ std::vector<Note> exitNotes(const Command &command)
 {
     std::vector<Note> notes = command.exits;
     const auto add = [&](std::string_view code, std::string_view text) {
-        const bool isSaid = std::any_of(notes.begin(), notes.end(), [&](const Note &note) { return note.term == code; });
+        const bool isSaid = std::any_of(notes.begin(), notes.end(),
+                                        [&](const Note &note) { return note.term == code; });
         if (!isSaid)
             notes.push_back({code, text});
     };

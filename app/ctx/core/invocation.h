@@ -31,7 +31,10 @@ public:
 
     std::size_t wordCount() const { return m_words.size(); }
     // Empty when there are fewer.
-    std::string_view word(std::size_t index) const { return index < m_words.size() ? m_words[index] : std::string_view(); }
+    std::string_view word(std::size_t index) const
+    {
+        return index < m_words.size() ? m_words[index] : std::string_view();
+    }
     std::span<const std::string_view> words() const { return m_words; }
 
     bool has(std::string_view option) const { return value(option).has_value(); }

@@ -18,7 +18,7 @@ std::vector<std::string> objectPaths(std::string_view name, const std::string &m
         return {"model/" + text, "agent/" + text, "tool/" + text, text};
     const std::string_view top = name.substr(0, slash);
     const bool isWhole = top == "model" || top == "agent" || top == "tool" || top == "home" || top == "shared"
-        || top == "bin";
+                         || top == "bin";
     if (isWhole)
         return {text};
     return {"model/" + text, text};

@@ -38,14 +38,15 @@ public:
 
 private:
     Session(Places places, const Environment &environment, Output &out)
-        : m_places(std::move(places)), m_environment(environment), m_out(&out) {}
+        : m_places(std::move(places)), m_environment(environment), m_out(&out)
+    {}
 
     Places m_places;
     Environment m_environment;
     Output *m_out;
-    bool m_hasRoot = false;    // given by option or environment
+    bool m_hasRoot = false; // given by option or environment
     bool m_hasRuntime = false;
-    std::optional<std::string> m_mount;  // found out
+    std::optional<std::string> m_mount; // found out
     std::optional<std::string> m_socket;
 };
 

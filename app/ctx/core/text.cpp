@@ -309,7 +309,7 @@ std::string shellWord(std::string_view text)
 {
     const auto isPlain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-            || std::string_view("_-./:+,@%").find(c) != std::string_view::npos;
+               || std::string_view("_-./:+,@%").find(c) != std::string_view::npos;
     };
     if (!text.empty() && std::all_of(text.begin(), text.end(), isPlain))
         return std::string(text);

@@ -30,7 +30,8 @@ public:
     std::string text(std::string_view headerStyle = {}, std::string_view reset = {}) const;
 
 private:
-    void appendRow(std::string &out, const std::vector<std::string> &cells, const std::vector<std::size_t> &widths) const;
+    void appendRow(std::string &out, const std::vector<std::string> &cells,
+                   const std::vector<std::size_t> &widths) const;
     bool isRight(std::size_t column) const;
 
     std::vector<std::string> m_header;

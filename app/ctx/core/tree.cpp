@@ -136,8 +136,7 @@ Result<std::vector<TreeEntry>> Tree::list(const std::string &path) const
     }
     if (failure != 0)
         return explain(failure, path);
-    std::sort(entries.begin(), entries.end(),
-              [](const TreeEntry &a, const TreeEntry &b) { return a.name < b.name; });
+    std::sort(entries.begin(), entries.end(), [](const TreeEntry &a, const TreeEntry &b) { return a.name < b.name; });
     return entries;
 }
 
@@ -200,8 +199,8 @@ std::optional<std::string> Tree::linkPath(const TreeEntry &entry) const
         return std::nullopt;
     const std::string parent = parentOf(entry.path);
     const std::string target = entry.target.starts_with('/')
-        ? entry.target
-        : absolute(parent.empty() ? entry.target : parent + "/" + entry.target);
+                                   ? entry.target
+                                   : absolute(parent.empty() ? entry.target : parent + "/" + entry.target);
     const Result<std::string> path = pathOf(target);
     return path ? std::optional(*path) : std::nullopt;
 }
@@ -213,8 +212,9 @@ Error Tree::explain(int number, const std::string &path) const
     switch (number) {
     case ENOENT: return explainAbsent(path);
     case ENOTCONN:
-        return makeError(number, "the mount is dead, its cortexd was killed; a new start recovers it, "
-                             + m_session.startHint(), m_mount);
+        return makeError(number,
+                         "the mount is dead, its cortexd was killed; a new start recovers it, " + m_session.startHint(),
+                         m_mount);
     case EROFS: return says("read-only: it cannot be changed through the tree, by nobody");
     case EACCES:
     case EPERM: return says("permission denied for this user");
@@ -242,13 +242,17 @@ Error Tree::explainAbsent(const std::string &path) const
         return status.error();
     const json::Value facts = status->root();
     if (facts["fuse"].asBool() == false)
-        return makeError(ENODEV, "cortexd runs without a mount (--no-fuse); \"ctx model ls\" and \"ctx exec\" work all the "
-                                 "same");
+        return makeError(ENODEV,
+                         "cortexd runs without a mount (--no-fuse); \"ctx model ls\" and \"ctx exec\" work all the "
+                         "same");
     const std::string told(facts["mount"].stringOr(""));
     if (!told.empty() && told != m_mount)
-        return makeError(ENODEV, "the tree is not at " + m_mount + " but at " + told + "; use --root " + shellWord(told));
-    return makeError(ENODEV, "cortexd runs, but its tree is not visible here: mounted in another namespace, or "
-                             "detached; \"ctx doctor\" tells more", m_mount);
+        return makeError(ENODEV,
+                         "the tree is not at " + m_mount + " but at " + told + "; use --root " + shellWord(told));
+    return makeError(ENODEV,
+                     "cortexd runs, but its tree is not visible here: mounted in another namespace, or "
+                     "detached; \"ctx doctor\" tells more",
+                     m_mount);
 }
 
 std::string parentOf(const std::string &path)
@@ -278,7 +282,7 @@ std::string kindOf(const TreeEntry &entry)
         return top;
     const std::string_view holder = std::string_view(parent);
     const bool isControl = (holder.ends_with(".d") && (top == "model" || top == "agent" || top == "tool"))
-        || path == "model/route";
+                           || path == "model/route";
     return isControl ? "control" : "file";
 }
 

@@ -29,7 +29,10 @@ public:
     // The path below the mount, without a leading slash: relative to the mount; absolute when below it; "./x" and "../x"
     // relative to the working directory. EINVAL when it leads out of the mount.
     Result<std::string> pathOf(std::string_view text) const;
-    std::string absolute(std::string_view path) const { return path.empty() ? m_mount : m_mount + "/" + std::string(path); }
+    std::string absolute(std::string_view path) const
+    {
+        return path.empty() ? m_mount : m_mount + "/" + std::string(path);
+    }
 
     // Without following a link in the last component. ENOENT and so on as explain().
     Result<TreeEntry> entry(const std::string &path) const;

@@ -51,11 +51,14 @@ const Command &command()
         .name = "cat",
         .group = Group::Look,
         .summary = "print a file of the tree",
-        .description = "Prints what a file below the mount holds, byte for byte. Of an object (a model, an agent, a tool) "
-                       "that is its description: name, limits, abilities, never code and never a key. A control file may be "
-                       "named with or without the \".d\" of its directory, and through an alias.",
-        .arguments = {{.name = "PATH", .help = "relative to the mount, or absolute below it",
-                       .completion = Completion::TreePath, .repeats = true}},
+        .description =
+            "Prints what a file below the mount holds, byte for byte. Of an object (a model, an agent, a tool) "
+            "that is its description: name, limits, abilities, never code and never a key. A control file may be "
+            "named with or without the \".d\" of its directory, and through an alias.",
+        .arguments = {{.name = "PATH",
+                       .help = "relative to the mount, or absolute below it",
+                       .completion = Completion::TreePath,
+                       .repeats = true}},
         .examples = {{"ctx cat model/debug/echo", "What the object is."},
                      {"ctx cat model/debug/echo.d/effort", "One of its control files."},
                      {"ctx cat model/main/limit", "Of the model that the alias main points at."}},

@@ -25,8 +25,7 @@ Result<int> query(const Invocation &invocation)
     if (null >= 0)
         ::dup2(null, STDERR_FILENO);
     Output &out = invocation.session().out();
-    const std::vector<Candidate> found =
-        completionsOf(invocation.words(), invocation.session().environment(), out);
+    const std::vector<Candidate> found = completionsOf(invocation.words(), invocation.session().environment(), out);
     for (const Candidate &candidate : found) {
         // A name with a control character cannot be offered in a line protocol.
         if (escaped(candidate.word) == candidate.word)
@@ -40,8 +39,9 @@ Command scriptCommand(std::string_view shell, std::string_view summary, Example 
     return {
         .name = shell,
         .summary = summary,
-        .description = "Prints the script. It asks ctx for every word, so it knows the commands, options, objects, providers and "
-                       "models of the ctx and the daemon that are there.",
+        .description =
+            "Prints the script. It asks ctx for every word, so it knows the commands, options, objects, providers and "
+            "models of the ctx and the daemon that are there.",
         .examples = {example},
         .files = {file},
         .asksDaemon = false,
@@ -57,8 +57,9 @@ const Command &command()
         .name = "completion",
         .group = Group::Shell,
         .summary = "print the script that completes ctx in your shell",
-        .description = "With it, the Tab key knows commands, options, objects, control files, providers, key slots and models. "
-                       "Packages install these scripts; a build tree has them in packaging/completions.",
+        .description =
+            "With it, the Tab key knows commands, options, objects, control files, providers, key slots and models. "
+            "Packages install these scripts; a build tree has them in packaging/completions.",
         .examples = {{"source <(ctx completion bash)", "In the bash that runs now."}},
         .subcommands = {scriptCommand("bash", "the script for bash",
                                       {"source <(ctx completion bash)", "Put it into ~/.bashrc to keep it."},
@@ -72,9 +73,12 @@ const Command &command()
                         Command{
                             .name = "query",
                             .summary = "what may stand at the end of a command line",
-                            .description = "For the scripts: prints WORD, TAB, EXPLANATION a line for the last WORD given.",
-                            .arguments = {{.name = "WORD", .help = "the words of the line, without ctx itself",
-                                           .isOptional = true, .repeats = true}},
+                            .description =
+                                "For the scripts: prints WORD, TAB, EXPLANATION a line for the last WORD given.",
+                            .arguments = {{.name = "WORD",
+                                           .help = "the words of the line, without ctx itself",
+                                           .isOptional = true,
+                                           .repeats = true}},
                             .examples = {{"ctx completion query -- provider k", "Offers: key"}},
                             .asksDaemon = false,
                             .isHidden = true,

@@ -40,7 +40,10 @@ DaemonView askDaemon(Session &session, Findings &findings)
     view.mount = facts["mount"].stringOr("");
     const std::string version(facts["version"].stringOr("?"));
     findings.checks.push_back(
-        {"cortexd", "ok", "running, pid " + std::to_string(facts["pid"].asInt().value_or(0)) + ", version " + version, {}});
+        {"cortexd",
+         "ok",
+         "running, pid " + std::to_string(facts["pid"].asInt().value_or(0)) + ", version " + version,
+         {}});
     if (version != kOwnVersion) {
         findings.checks.push_back({"version", "warning",
                                    "cortexd is " + version + ", ctx is " + std::string(kOwnVersion),
@@ -57,8 +60,9 @@ void addDaemonChecks(Session &session, Findings &findings)
         return;
     }
     for (const json::Value &check : reply->root()["checks"].elements()) {
-        findings.checks.push_back({std::string(check["name"].stringOr("?")), std::string(check["status"].stringOr("error")),
-                                   std::string(check["message"].stringOr("")), std::string(check["hint"].stringOr(""))});
+        findings.checks.push_back(
+            {std::string(check["name"].stringOr("?")), std::string(check["status"].stringOr("error")),
+             std::string(check["message"].stringOr("")), std::string(check["hint"].stringOr(""))});
     }
 }
 
@@ -68,7 +72,9 @@ std::string findingsJson(const Findings &findings)
     writer.beginObject().key("checks").beginArray();
     for (const Check &check : findings.checks) {
         writer.beginObject().field("name", json::toValidUtf8(check.name)).field("status", check.status);
-        writer.field("message", json::toValidUtf8(check.message)).field("hint", json::toValidUtf8(check.hint)).endObject();
+        writer.field("message", json::toValidUtf8(check.message))
+            .field("hint", json::toValidUtf8(check.hint))
+            .endObject();
     }
     writer.endArray().endObject();
     return writer.take();
@@ -137,10 +143,11 @@ const Command &command()
         .name = "doctor",
         .group = Group::Look,
         .summary = "find out what is wrong, and what to do about it",
-        .description = "Checks from where you stand: is cortexd running and of the same version, is the tree mounted and does it "
-                       "answer, can the kernel find the object runner, may this user use FUSE, is bubblewrap there. Then asks "
-                       "the daemon for its own checks: configuration, keys, disk space. Every line that is not ok is followed by "
-                       "what to do. It changes nothing, and a mount that hangs does not stop it.",
+        .description =
+            "Checks from where you stand: is cortexd running and of the same version, is the tree mounted and does it "
+            "answer, can the kernel find the object runner, may this user use FUSE, is bubblewrap there. Then asks "
+            "the daemon for its own checks: configuration, keys, disk space. Every line that is not ok is followed by "
+            "what to do. It changes nothing, and a mount that hangs does not stop it.",
         .examples = {{"ctx doctor", "When something does not work, this first."},
                      {"ctx doctor --json | jq '.checks[]|select(.status!=\"ok\")'", "Only what is not in order."}},
         .exits = {{"0", "no errors; there may be warnings"},

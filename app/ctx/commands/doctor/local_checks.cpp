@@ -110,8 +110,7 @@ Check checkTree(const std::string &mount, const DaemonView &daemon, const std::s
 Check checkRunner(const std::string &mount)
 {
     // The line that the kernel reads is the truth; without a tree, the two places where the runner may be.
-    const auto shebang =
-        within<TreeAnswer>(kTreeTime, [mount] { return firstLineOf(mount + "/model/debug/echo"); });
+    const auto shebang = within<TreeAnswer>(kTreeTime, [mount] { return firstLineOf(mount + "/model/debug/echo"); });
     std::vector<std::string> candidates = {kInstalledRunner, ownDirectory() + "/cortexfs-object-runner"};
     if (shebang && shebang->failure == 0 && shebang->firstLine.starts_with("#!"))
         candidates = {shebang->firstLine.substr(2)};
@@ -119,7 +118,8 @@ Check checkRunner(const std::string &mount)
         if (::access(candidate.c_str(), X_OK) == 0)
             return {"object runner", "ok", candidate, {}};
     }
-    return {"object runner", "error", candidates.front() + " is not there or not executable: objects cannot be executed",
+    return {"object runner", "error",
+            candidates.front() + " is not there or not executable: objects cannot be executed",
             "install cortexfs completely, or start cortexd from the directory that has the runner"};
 }
 
@@ -127,8 +127,9 @@ std::vector<Check> checkFuse(Mode mode)
 {
     std::vector<Check> checks;
     if (::access("/dev/fuse", F_OK) != 0) {
-        checks.push_back({"/dev/fuse", "error", "the kernel offers no FUSE", "modprobe fuse; a container needs --device "
-                                                                             "/dev/fuse"});
+        checks.push_back({"/dev/fuse", "error", "the kernel offers no FUSE",
+                          "modprobe fuse; a container needs --device "
+                          "/dev/fuse"});
     } else if (::access("/dev/fuse", R_OK | W_OK) != 0) {
         checks.push_back({"/dev/fuse", "error", "this user may not open it", "chmod 666 /dev/fuse (as root)"});
     } else {
@@ -144,7 +145,8 @@ std::vector<Check> checkFuse(Mode mode)
         isAllowed = isAllowed || rest.substr(0, end) == "user_allow_other";
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    checks.push_back({"fuse.conf", "ok",
+    checks.push_back({"fuse.conf",
+                      "ok",
                       isAllowed ? "user_allow_other is set: a user's tree can be shared with others (allow_other)"
                                 : "no user_allow_other: a user's tree is seen by that user alone",
                       {}});
@@ -159,9 +161,10 @@ Check checkBubblewrap(const Environment &environment)
                 "install the package bubblewrap"};
     }
     const bool isRestricted = hasValue("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")
-        && ::access("/etc/apparmor.d/bwrap", F_OK) != 0 && ::access("/etc/apparmor.d/bwrap-userns-restrict", F_OK) != 0;
+                              && ::access("/etc/apparmor.d/bwrap", F_OK) != 0
+                              && ::access("/etc/apparmor.d/bwrap-userns-restrict", F_OK) != 0;
     const bool isForbidden = hasValue("/proc/sys/user/max_user_namespaces", "0")
-        || hasValue("/proc/sys/kernel/unprivileged_userns_clone", "0");
+                             || hasValue("/proc/sys/kernel/unprivileged_userns_clone", "0");
     if (::geteuid() != 0 && isForbidden) {
         return {"bubblewrap", "warning", "this kernel forbids user namespaces: tools of agents cannot be sandboxed",
                 "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1 (as root)"};

@@ -15,7 +15,7 @@ std::string posixLines(const std::string &mount, const std::string &runtime)
     out += "export CORTEXFS_RUNTIME_DIR=" + shellQuoted(runtime) + "\n";
     // Evaluated twice, it adds the directory once.
     out += "case \":$PATH:\" in *:" + shellQuoted(bin) + ":*) ;; *) export PATH=" + shellQuoted(bin)
-        + "\":$PATH\" ;; esac\n";
+           + "\":$PATH\" ;; esac\n";
     return out;
 }
 
@@ -33,7 +33,7 @@ std::string fishQuoted(std::string_view text)
 std::string fishLines(const std::string &mount, const std::string &runtime)
 {
     return "set -gx CTX_ROOT " + fishQuoted(mount) + ";\nset -gx CORTEXFS_RUNTIME_DIR " + fishQuoted(runtime)
-        + ";\nfish_add_path -gP " + fishQuoted(mount + "/bin") + ";\n";
+           + ";\nfish_add_path -gP " + fishQuoted(mount + "/bin") + ";\n";
 }
 
 Result<int> run(const Invocation &invocation)
@@ -68,11 +68,14 @@ const Command &command()
         .name = "env",
         .group = Group::Shell,
         .summary = "print the shell lines that set up CTX_ROOT and PATH",
-        .description = "Prints lines for the shell to evaluate: CTX_ROOT is where the tree is, CORTEXFS_RUNTIME_DIR is where "
-                       "the daemon listens, and the tree's bin directory goes to the front of PATH. Afterwards "
-                       "\"$CTX_ROOT/model/debug/echo\" runs a model, and ctx finds this daemon without options. The daemon "
-                       "need not run.",
-        .options = {{.name = "--shell", .value = "SHELL", .help = "for which shell (default: by $SHELL)",
+        .description =
+            "Prints lines for the shell to evaluate: CTX_ROOT is where the tree is, CORTEXFS_RUNTIME_DIR is where "
+            "the daemon listens, and the tree's bin directory goes to the front of PATH. Afterwards "
+            "\"$CTX_ROOT/model/debug/echo\" runs a model, and ctx finds this daemon without options. The daemon "
+            "need not run.",
+        .options = {{.name = "--shell",
+                     .value = "SHELL",
+                     .help = "for which shell (default: by $SHELL)",
                      .choices = {"sh", "bash", "zsh", "fish"}}},
         .examples = {{"eval \"$(ctx env)\"", "In sh, bash and zsh; put it into ~/.profile to keep it."},
                      {"ctx env --shell fish | source", "In fish."},

@@ -107,7 +107,8 @@ Result<int> ObjectRun::follow()
         }
         if (*isOver)
             return m_exit;
-        std::array<pollfd, 3> wanted = {pollfd{m_client.connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
+        std::array<pollfd, 3> wanted = {pollfd{m_client.connection().fd(), POLLIN, 0},
+                                        pollfd{m_signals.get(), POLLIN, 0},
                                         pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0}};
         if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
             return errors::fromErrno(errno, "poll");

@@ -2,8 +2,8 @@
 // JSONL, SIGINT to a cancel. The same behaviour as executing the object's file.
 #pragma once
 
-#include "common/control_client/client.h"
 #include "common/base/unique_fd.h"
+#include "common/control_client/client.h"
 
 #include <span>
 #include <string>
@@ -38,10 +38,10 @@ private:
     control::Client m_client;
     UniqueFd m_signals;
     std::string m_id;
-    std::string m_prefix;     // {"id":"c1",
-    std::string m_run;        // of the start event
-    std::string m_output;     // lines not yet written
-    std::string m_partial;    // the begun character at the end of the last piece of input
+    std::string m_prefix;  // {"id":"c1",
+    std::string m_run;     // of the start event
+    std::string m_output;  // lines not yet written
+    std::string m_partial; // the begun character at the end of the last piece of input
     bool m_isInputOpen = false;
     bool m_isStreamOpen = false; // start was seen, done was not
     bool m_wasInterrupted = false;

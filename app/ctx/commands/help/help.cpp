@@ -51,10 +51,14 @@ const Command &command()
         .name = "help",
         .group = Group::Shell,
         .summary = "what ctx can do, or one command of it",
-        .description = "Without COMMAND, an overview. With one, its purpose, arguments, options, examples, exit codes and files; "
-                       "\"ctx COMMAND --help\" shows the same.",
-        .arguments = {{.name = "COMMAND", .help = "the words of a command", .completion = Completion::Command,
-                       .isOptional = true, .repeats = true}},
+        .description =
+            "Without COMMAND, an overview. With one, its purpose, arguments, options, examples, exit codes and files; "
+            "\"ctx COMMAND --help\" shows the same.",
+        .arguments = {{.name = "COMMAND",
+                       .help = "the words of a command",
+                       .completion = Completion::Command,
+                       .isOptional = true,
+                       .repeats = true}},
         .options = {{.name = "--man", .help = "print the manual page of ctx, in mdoc, and end"}},
         .examples = {{"ctx help", "The overview."},
                      {"ctx help provider key set", "One command."},

@@ -17,9 +17,12 @@ constexpr std::string_view kModelTop = "model";
 std::string_view rootInfo(std::string_view name)
 {
     static constexpr std::pair<std::string_view, std::string_view> kParts[] = {
-        {"status", "is the daemon ready, in a few lines"}, {"bin", "the installed programs"},
-        {"model", "models by provider, and aliases such as main"}, {"agent", "agents: models with a task and tools"},
-        {"tool", "what agents may use"}, {"home", "private histories, one directory a user"},
+        {"status", "is the daemon ready, in a few lines"},
+        {"bin", "the installed programs"},
+        {"model", "models by provider, and aliases such as main"},
+        {"agent", "agents: models with a task and tools"},
+        {"tool", "what agents may use"},
+        {"home", "private histories, one directory a user"},
         {"shared", "what users share"}};
     for (const auto &[part, text] : kParts) {
         if (part == name)

@@ -150,12 +150,15 @@ const Command &command()
         .name = "ls",
         .group = Group::Look,
         .summary = "list a directory of the tree, and say what each entry is",
-        .description = "Lists what is below a directory of the mount: the kind of each entry, its name, and the one thing that "
-                       "is most worth knowing about it: the abilities and context limit of a model, the target of a link, the "
-                       "value of a control file. The control directory NAME.d and the socket NAME.sock of an object are left "
-                       "out unless --all asks for them.",
-        .arguments = {{.name = "PATH", .help = "relative to the mount, or absolute below it (default: the mount itself)",
-                       .completion = Completion::TreePath, .isOptional = true}},
+        .description =
+            "Lists what is below a directory of the mount: the kind of each entry, its name, and the one thing that "
+            "is most worth knowing about it: the abilities and context limit of a model, the target of a link, the "
+            "value of a control file. The control directory NAME.d and the socket NAME.sock of an object are left "
+            "out unless --all asks for them.",
+        .arguments = {{.name = "PATH",
+                       .help = "relative to the mount, or absolute below it (default: the mount itself)",
+                       .completion = Completion::TreePath,
+                       .isOptional = true}},
         .options = {{.name = "--long", .letter = 'l', .help = "also permissions, owner, size and time of change"},
                     {.name = "--all", .letter = 'a', .help = "also NAME.d, NAME.sock and hidden names"}},
         .examples = {{"ctx ls", "The six parts of the tree."},

@@ -82,17 +82,21 @@ const Command &command()
         .name = "model",
         .group = Group::Configure,
         .summary = "the models of all providers",
-        .description = "A model is a file, <mount>/model/PROVIDER/MODEL, with a directory of control files beside it. This "
-                       "command sees them as a table; \"ctx set\" changes one.",
+        .description =
+            "A model is a file, <mount>/model/PROVIDER/MODEL, with a directory of control files beside it. This "
+            "command sees them as a table; \"ctx set\" changes one.",
         .examples = {{"ctx model ls", "All models that can run now."}},
         .subcommands = {{
             .name = "ls",
             .summary = "list models with context limit, effort, state and capabilities",
-            .description = "LIMIT is the hard context limit in tokens, of which \"unknown\" says that nobody has told it; k is "
-                           "1000. STATE is ready, or unconfigured when the provider's key is missing. ALIASES are the short "
-                           "names that stand for the model now. Models without a key are counted only, unless --all or a "
-                           "PROVIDER is given.",
-            .arguments = {{.name = "PROVIDER", .help = "only the models of this one", .completion = Completion::Provider,
+            .description =
+                "LIMIT is the hard context limit in tokens, of which \"unknown\" says that nobody has told it; k is "
+                "1000. STATE is ready, or unconfigured when the provider's key is missing. ALIASES are the short "
+                "names that stand for the model now. Models without a key are counted only, unless --all or a "
+                "PROVIDER is given.",
+            .arguments = {{.name = "PROVIDER",
+                           .help = "only the models of this one",
+                           .completion = Completion::Provider,
                            .isOptional = true}},
             .options = {{.name = "--all", .letter = 'a', .help = "also models whose provider has no key yet"}},
             .examples = {{"ctx model ls", "All models that can run now."},

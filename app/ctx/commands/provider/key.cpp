@@ -18,7 +18,8 @@ struct Place {
 
 Place placeOf(const Invocation &invocation)
 {
-    return {json::toValidUtf8(invocation.word(0)), json::toValidUtf8(invocation.value("--slot").value_or(kDefaultSlot))};
+    return {json::toValidUtf8(invocation.word(0)),
+            json::toValidUtf8(invocation.value("--slot").value_or(kDefaultSlot))};
 }
 
 // The request in memory that is wiped. Escaping makes text at most six times as long; the room is taken at once, so that
@@ -94,7 +95,8 @@ Result<int> remove(const Invocation &invocation)
     return kExitOk;
 }
 
-const Option kSlotOption = {.name = "--slot", .value = "SLOT",
+const Option kSlotOption = {.name = "--slot",
+                            .value = "SLOT",
                             .help = "the name of the key, where a provider has several (default: default)",
                             .completion = Completion::Slot};
 
@@ -102,36 +104,40 @@ const Option kSlotOption = {.name = "--slot", .value = "SLOT",
 
 Command keyCommand()
 {
-    const Note store = {"<state>/secrets/provider/PROVIDER/SLOT", "where the daemon keeps it, readable by itself alone"};
+    const Note store = {"<state>/secrets/provider/PROVIDER/SLOT",
+                        "where the daemon keeps it, readable by itself alone"};
     return {
         .name = "key",
         .summary = "store and remove API keys",
-        .description = "Keys live in the daemon's secret store and nowhere else: not in a provider file, not in the environment, "
-                       "not in the tree. A provider may have several, in named slots; the route table picks one with "
-                       "key(SLOT).",
+        .description =
+            "Keys live in the daemon's secret store and nowhere else: not in a provider file, not in the environment, "
+            "not in the tree. A provider may have several, in named slots; the route table picks one with "
+            "key(SLOT).",
         .examples = {{"ctx provider key set openai", "Type the key; it is not shown."}},
         .subcommands =
             {{
                  .name = "set",
                  .summary = "store a key, read from a silent prompt or standard input",
-                 .description = "On a terminal you are asked for the key and it is not shown; otherwise standard input is the "
-                                "key, without surrounding white space. It is never taken from the command line, because every "
-                                "user of the machine can read that, and the shell keeps it in its history. A key that was "
-                                "there is replaced.",
+                 .description =
+                     "On a terminal you are asked for the key and it is not shown; otherwise standard input is the "
+                     "key, without surrounding white space. It is never taken from the command line, because every "
+                     "user of the machine can read that, and the shell keeps it in its history. A key that was "
+                     "there is replaced.",
                  .arguments = {{.name = "NAME", .help = "the provider", .completion = Completion::Provider}},
                  .options = {kSlotOption},
                  .examples = {{"ctx provider key set openai", "Ask for it."},
                               {"ctx provider key set openai < key.txt", "From a file."},
-                              {"pass show openai | ctx provider key set openai --slot office",
+                              {"pass show work | ctx provider key set openai --slot office",
                                "From a password manager, into another slot."}},
                  .exits = {{"2", "wrong usage, or no usable key was given"},
                            {"13", "only root, the daemon's user and the group cortexfs may"},
                            {"130", "interrupted; nothing was stored"}},
                  .files = {store},
                  .printsFacts = true,
-                 .refusesSecrets = "a key is not taken from the command line, where every user of this machine can read it: run "
-                                   "\"ctx provider key set NAME\" and type it, or pipe it into that; if it was a real key, remove "
-                                   "it from your shell's history",
+                 .refusesSecrets =
+                     "a key is not taken from the command line, where every user of this machine can read it: run "
+                     "\"ctx provider key set NAME\" and type it, or pipe it into that; if it was a real key, remove "
+                     "it from your shell's history",
                  .run = set,
              },
              {
@@ -142,7 +148,8 @@ Command keyCommand()
                  .options = {kSlotOption},
                  .examples = {{"ctx provider key remove openai", "The key in the slot default."},
                               {"ctx provider key remove openai --slot office", "Another one."}},
-                 .exits = {{"1", "there is no such key"}, {"13", "only root, the daemon's user and the group cortexfs may"}},
+                 .exits = {{"1", "there is no such key"},
+                           {"13", "only root, the daemon's user and the group cortexfs may"}},
                  .files = {store},
                  .printsFacts = true,
                  .run = remove,

@@ -26,9 +26,9 @@ Result<int> run(const Invocation &invocation)
         const std::string key(provider["key"].stringOr("?"));
         const std::string model(provider["default_model"].stringOr(""));
         table.add({std::string(provider["name"].stringOr("?")),
-                   provider["enabled"].asBool().value_or(true) ? "enabled" : "disabled", key == "none" ? "not needed" : key,
-                   std::to_string(provider["models"].asInt().value_or(0)), model.empty() ? "-" : model,
-                   std::string(provider["base_url"].stringOr("?"))});
+                   provider["enabled"].asBool().value_or(true) ? "enabled" : "disabled",
+                   key == "none" ? "not needed" : key, std::to_string(provider["models"].asInt().value_or(0)),
+                   model.empty() ? "-" : model, std::string(provider["base_url"].stringOr("?"))});
     }
     if (table.isEmpty() && facts["invalid"].size() == 0) {
         out.line("no providers yet: put a file into " + escaped(session.places().providersDir())
@@ -56,8 +56,9 @@ Command listCommand()
     return {
         .name = "list",
         .summary = "list the providers: key, models, address",
-        .description = "One row a provider file that is valid; the invalid ones follow with the reason. KEY is filled, missing, "
-                       "or not needed.",
+        .description =
+            "One row a provider file that is valid; the invalid ones follow with the reason. KEY is filled, missing, "
+            "or not needed.",
         .examples = {{"ctx provider list", "All providers."},
                      {"ctx provider list --json | jq -r '.providers[]|select(.key==\"missing\").name'",
                       "Those that wait for a key."}},

@@ -8,9 +8,10 @@ const Command &command()
         .name = "provider",
         .group = Group::Configure,
         .summary = "the services that models come from, and their keys",
-        .description = "A provider is one JSON file in <config>/providers.d: where the service is, which models it has, which "
-                       "formats it speaks. Keys are not in that file but in the daemon's secret store; \"ctx provider key set\" "
-                       "puts one there.",
+        .description =
+            "A provider is one JSON file in <config>/providers.d: where the service is, which models it has, which "
+            "formats it speaks. Keys are not in that file but in the daemon's secret store; \"ctx provider key set\" "
+            "puts one there.",
         .examples = {{"ctx provider list", "Which providers are there, and do they have a key?"},
                      {"ctx provider key set openai", "Type the key; it is not shown."},
                      {"ctx provider test openai", "Ask a model of it for one word."}},

@@ -29,7 +29,8 @@ Result<int> run(const Invocation &invocation)
     if (slots.empty())
         table.add({"keys", "none stored"});
     for (const json::Value &slot : slots) {
-        std::string text = "slot " + std::string(slot["name"].stringOr("?")) + " " + std::string(slot["state"].stringOr("?"));
+        std::string text = "slot " + std::string(slot["name"].stringOr("?")) + " "
+                           + std::string(slot["state"].stringOr("?"));
         if (const std::string_view reason = slot["reason"].stringOr(""); !reason.empty())
             text += ": " + std::string(reason);
         table.add({"key", text});
@@ -46,8 +47,9 @@ Command showCommand()
     return {
         .name = "show",
         .summary = "show one provider: its file, its settings, which key slots are filled",
-        .description = "Prints the settings as they stand in the provider's file. A key is never shown, only whether its slot is "
-                       "filled.",
+        .description =
+            "Prints the settings as they stand in the provider's file. A key is never shown, only whether its slot is "
+            "filled.",
         .arguments = {{.name = "NAME", .help = "the provider", .completion = Completion::Provider}},
         .examples = {{"ctx provider show openai", "Settings and key slots."},
                      {"ctx provider show openai --json | jq .config.models", "One setting, for a script."}},

@@ -53,8 +53,8 @@ Result<int> run(const Invocation &invocation)
     if (const auto model = invocation.value("--model"))
         request.field("model", json::toValidUtf8(*model));
     request.endObject();
-    const Result<json::Document> reply =
-        session.ask("provider.test", membersOf(request.text()), control::kProviderTestTime);
+    const Result<json::Document> reply = session.ask("provider.test", membersOf(request.text()),
+                                                     control::kProviderTestTime);
     if (!reply)
         return reply.error();
     const json::Value facts = reply->root();
@@ -78,11 +78,14 @@ Command testCommand()
     return {
         .name = "test",
         .summary = "ask a model of a provider for one word, over the real route",
-        .description = "Sends the smallest real request the way every call goes: through the route table, with the key slot it "
-                       "picks. Shows which rule and slot that was, the HTTP status and the time until the first token. It costs "
-                       "a few tokens. Waits at most 90 seconds.",
+        .description =
+            "Sends the smallest real request the way every call goes: through the route table, with the key slot it "
+            "picks. Shows which rule and slot that was, the HTTP status and the time until the first token. It costs "
+            "a few tokens. Waits at most 90 seconds.",
         .arguments = {{.name = "NAME", .help = "the provider", .completion = Completion::Provider}},
-        .options = {{.name = "--model", .value = "MODEL", .help = "another model than the provider's default one",
+        .options = {{.name = "--model",
+                     .value = "MODEL",
+                     .help = "another model than the provider's default one",
                      .completion = Completion::Model}},
         .examples = {{"ctx provider test openai", "Its default model."},
                      {"ctx provider test local --model custom-model", "A certain one."}},

@@ -177,17 +177,24 @@ const Command &command()
         .name = "set",
         .group = Group::Use,
         .summary = "write a control file of the tree, and show what it holds then",
-        .description = "Replaces the content of a control file in one step. The daemon checks it first: what it does not accept "
-                       "changes nothing. Several values become several lines. The \".d\" of the control directory may be left "
-                       "out, and an alias may stand for its model.",
-        .arguments = {{.name = "PATH", .help = "the control file, such as model/debug/echo/effort",
+        .description =
+            "Replaces the content of a control file in one step. The daemon checks it first: what it does not accept "
+            "changes nothing. Several values become several lines. The \".d\" of the control directory may be left "
+            "out, and an alias may stand for its model.",
+        .arguments = {{.name = "PATH",
+                       .help = "the control file, such as model/debug/echo/effort",
                        .completion = Completion::Control},
-                      {.name = "VALUE", .help = "the new lines; \"-\" alone reads them from standard input, '' empties the file",
-                       .completion = Completion::ControlValue, .repeats = true}},
+                      {.name = "VALUE",
+                       .help = "the new lines; \"-\" alone reads them from standard input, '' empties the file",
+                       .completion = Completion::ControlValue,
+                       .repeats = true}},
         .options = {{.name = "--quiet", .letter = 'q', .help = "do not show the value that is stored now"}},
-        .examples = {{"ctx set model/debug/echo/effort high", "How hard a model thinks: auto none low medium high xhigh max."},
-                     {"ctx set model/main/fallback openai/gpt-5.6 debug/echo", "Whom to ask when main's model fails, in order."},
-                     {"ctx set model/openai/gpt-5.6/default temperature=0.2", "A parameter of every call of this model."},
+        .examples = {{"ctx set model/debug/echo/effort high",
+                      "How hard a model thinks: auto none low medium high xhigh max."},
+                     {"ctx set model/main/fallback openai/gpt-5.6 debug/echo",
+                      "Whom to ask when main's model fails, in order."},
+                     {"ctx set model/openai/gpt-5.6/default temperature=0.2",
+                      "A parameter of every call of this model."},
                      {"ctx set model/route - < my-routes", "From a file."}},
         .exits = {{"1", "no such file, or read-only (as limit is for everybody)"},
                   {"2", "wrong usage, no control file, or the value is not accepted"},

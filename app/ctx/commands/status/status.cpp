@@ -50,9 +50,10 @@ const Command &command()
         .name = "status",
         .group = Group::Look,
         .summary = "is cortexd running, where, and with how much",
-        .description = "Asks the daemon for its version, its directories, how many providers and models it has, how many "
-                       "runs are live, and what is wrong with its configuration. A problem listed here does not stop the "
-                       "daemon: what is named is left out, the rest works.",
+        .description =
+            "Asks the daemon for its version, its directories, how many providers and models it has, how many "
+            "runs are live, and what is wrong with its configuration. A problem listed here does not stop the "
+            "daemon: what is named is left out, the rest works.",
         .examples = {{"ctx status", "The running daemon and its directories."},
                      {"ctx status --json", "The same as one JSON object, for a script."},
                      {"cat \"$CTX_ROOT/status\"", "The short form, a file of the tree."}},

@@ -94,8 +94,9 @@ Result<int> run(const Invocation &invocation)
     if (answers.empty()) {
         if (!tree.exists("status"))
             return tree.explain(ENOENT, "");
-        return errors::notFound("no model, alias, agent or tool of this name; \"ctx model ls --all\" and \"ctx ls\" show what "
-                                "there is")
+        return errors::notFound(
+                   "no model, alias, agent or tool of this name; \"ctx model ls --all\" and \"ctx ls\" show what "
+                   "there is")
             .withDetail(std::string(name));
     }
     Output &out = session.out();
@@ -118,9 +119,12 @@ const Command &command()
         .name = "which",
         .group = Group::Look,
         .summary = "find the object of a name: its path, what it is, where a link leads",
-        .description = "A name may be an alias such as main, a model as provider/model, an agent, a tool, or a path of the tree. "
-                       "Where several objects have the name, all are shown, models first.",
-        .arguments = {{.name = "NAME", .help = "alias, PROVIDER/MODEL, agent, tool or path", .completion = Completion::Object}},
+        .description =
+            "A name may be an alias such as main, a model as provider/model, an agent, a tool, or a path of the tree. "
+            "Where several objects have the name, all are shown, models first.",
+        .arguments = {{.name = "NAME",
+                       .help = "alias, PROVIDER/MODEL, agent, tool or path",
+                       .completion = Completion::Object}},
         .options = {{.name = "--path", .letter = 'p', .help = "print the path of the first one and nothing else"}},
         .examples = {{"ctx which main", "Which model does main stand for?"},
                      {"ctx which openai/gpt-5.6", "Where is it, and where are its control files?"},
