@@ -1,5 +1,6 @@
 #include "common/config/daemon_config.h"
 
+#include "common/abi/endpoint.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/json/json.h"
@@ -16,8 +17,11 @@ Result<DaemonConfig> parseDaemonConfig(std::string_view text)
     DaemonConfig config;
     if (reader.has("autostart"))
         config.autostart = reader.stringList("autostart");
-    if (const auto url = reader.string("models_dev_url"))
+    if (const auto url = reader.string("models_dev_url")) {
         config.modelsDevUrl = *url;
+        if (const Result<abi::Endpoint> checked = abi::parseEndpoint(*url); !checked)
+            reader.fault("models_dev_url", checked.error().message());
+    }
     config.allowOther = reader.boolean("allow_other").value_or(false);
     config.runner = reader.string("runner");
     if (config.runner && !config.runner->starts_with('/'))

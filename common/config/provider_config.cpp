@@ -96,8 +96,11 @@ private:
             if (const Result<void> check = checkProviderName(*name); !check)
                 m_root.fault("name", check.error().message());
         }
-        if (url.empty())
+        if (url.empty()) {
+            if (m_root.child("base_url").isString())
+                m_root.fault("base_url", "empty");
             return;
+        }
         const Result<abi::Endpoint> checked = abi::parseEndpoint(url);
         if (!checked) {
             m_root.fault("base_url", checked.error().message());
@@ -130,10 +133,18 @@ private:
             m_config.defaultModel = *id;
             m_config.models.push_back(*id);
         }
+        const json::Value list = m_root.child("models");
+        if (!list.isMissing() && !list.isArray())
+            m_root.fault("models", "not an array");
         std::set<std::string> seen;
         std::size_t index = 0;
-        for (const std::string &id : m_root.stringList("models")) {
+        for (const json::Value &element : list.elements()) {
             const std::string pointer = "/models/" + std::to_string(index++);
+            if (!element.isString()) {
+                m_faults.push_back(pointer + ": not a string");
+                continue;
+            }
+            const std::string id(element.stringOr(""));
             if (!checkModelId(id, pointer))
                 continue;
             if (!seen.insert(id).second)

@@ -330,6 +330,8 @@ Result<Document> parseWith(std::string_view text)
     // RapidJSON stops at a NUL as if the text ended there.
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
         return errors::invalid("invalid JSON: NUL byte").withDetail("offset " + std::to_string(nul));
+    if (text.starts_with("\xef\xbb\xbf")) // RapidJSON would skip it
+        return errors::invalid("invalid JSON: byte order mark").withDetail("offset 0");
     if (isTooDeep(text))
         return errors::invalid("JSON nested deeper than " + std::to_string(limits::kJsonDepth));
     Document document;
