@@ -1,0 +1,78 @@
+#include "app/runner/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cortexfs::runner {
+
+namespace {
+constexpr size_t kChunk = 32 * 1024;
+} // namespace
+
+Connection::~Connection()
+{
+    if (m_fd >= 0)
+        ::close(m_fd);
+}
+
+bool Connection::open(const char *path)
+{
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(address.sun_path, path, length);
+    m_fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (m_fd < 0)
+        return false;
+    // Blocking: a full backlog is waited out. Everything after it is non-blocking by flag.
+    return ::connect(m_fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
+}
+
+bool Connection::sendSome()
+{
+    const ssize_t sent = ::send(m_fd, m_out.data() + m_sent, m_out.size() - m_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0)
+        return errno == EAGAIN || errno == EINTR;
+    m_sent += static_cast<size_t>(sent);
+    if (m_sent == m_out.size()) {
+        m_out.clear();
+        m_sent = 0;
+    }
+    return true;
+}
+
+bool Connection::receiveSome()
+{
+    m_in.dropFront(m_given);
+    m_scanned -= m_given;
+    m_given = 0;
+    const ssize_t got = ::recv(m_fd, m_in.room(kChunk), kChunk, MSG_DONTWAIT);
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR;
+    m_in.grew(static_cast<size_t>(got));
+    return got > 0;
+}
+
+Text Connection::nextLine()
+{
+    const void *end = m_in.size() > m_scanned ? memchr(m_in.data() + m_scanned, '\n', m_in.size() - m_scanned) : nullptr;
+    if (!end) {
+        m_scanned = m_in.size();
+        return {};
+    }
+    const size_t at = static_cast<size_t>(static_cast<const char *>(end) - m_in.data());
+    const Text line = {m_in.data() + m_given, at - m_given};
+    m_given = at + 1;
+    m_scanned = m_given;
+    return line;
+}
+
+} // namespace cortexfs::runner
