@@ -12,6 +12,8 @@ namespace cortexfs::wire {
 class ChunkDecoder {
 public:
     virtual ~ChunkDecoder() = default;
+    // False for an event that says only that the connection lives: it does not re-arm the idle timer.
+    virtual bool isProgress(const json::Value &) const { return true; }
     // One event of the stream, an object; errors were already taken out.
     virtual void onEvent(std::string_view name, const json::Value &data, ReplyBuilder &reply) = 0;
     // `data: [DONE]`. A format that does not end so ignores it.

@@ -37,6 +37,7 @@ void ReplyBuilder::pushDelta(std::string text, bool isRefusal)
         return;
     if (m_text.size() + m_refusal.size() + text.size() > limits::kMessageText)
         return fail(failureFor(errors::tooLarge("the answer is longer than 768 KiB")));
+    pushHiddenReasoning();
     const auto offset = static_cast<std::int64_t>(m_text.size() + m_refusal.size());
     (isRefusal ? m_refusal : m_text) += text;
     Event &event = push(EventType::Delta);
@@ -56,6 +57,7 @@ void ReplyBuilder::pushReasoning(std::string text)
         return;
     if (m_reasoning.size() + text.size() > limits::kMessageText)
         return fail(failureFor(errors::tooLarge("the reasoning is longer than 768 KiB")));
+    pushHiddenReasoning();
     const auto offset = static_cast<std::int64_t>(m_reasoning.size());
     m_reasoning += text;
     Event &event = push(EventType::ReasoningDelta);
@@ -70,6 +72,19 @@ void ReplyBuilder::closeReasoning()
         return;
     push(EventType::ReasoningMessage).text = std::move(m_reasoning);
     m_reasoning.clear();
+}
+
+void ReplyBuilder::addHiddenReasoning()
+{
+    closeReasoning();
+    if (!isFinished())
+        ++m_hiddenReasoning;
+}
+
+void ReplyBuilder::pushHiddenReasoning()
+{
+    for (; m_hiddenReasoning > 0; --m_hiddenReasoning)
+        push(EventType::ReasoningMessage);
 }
 
 std::optional<std::size_t> ReplyBuilder::addToolCall(const ToolCallFragment &fragment)
@@ -105,6 +120,7 @@ void ReplyBuilder::finish(StopReason reason, std::string opaque)
     closeReasoning();
     if (isFinished())
         return;
+    pushHiddenReasoning();
     if (!m_text.empty() || !m_refusal.empty()) {
         Event &message = push(EventType::Message);
         if (!m_text.empty())

@@ -30,6 +30,9 @@ public:
     void addReasoning(std::string_view piece);
     // Ends the reasoning message that is open, if any: the next piece begins another. Text does it by itself.
     void closeReasoning();
+    // A reasoning message that has no text to show (redacted, encrypted). It is no output by itself: it waits for the next
+    // piece or the end.
+    void addHiddenReasoning();
     // Position of the call among all of the reply.
     std::optional<std::size_t> addToolCall(const ToolCallFragment &fragment);
     // The whole count so far: a later one replaces it.
@@ -52,6 +55,7 @@ private:
     void addPiece(std::string_view piece, bool isRefusal);
     void pushDelta(std::string text, bool isRefusal);
     void pushReasoning(std::string text);
+    void pushHiddenReasoning();
     abi::Event &push(abi::EventType type);
 
     ToolNames m_toolNames;
@@ -64,6 +68,7 @@ private:
     bool m_lastWasRefusal = false;
     std::string m_reasoning; // of the message that is open
     json::Wtf8Joiner m_reasoningJoiner;
+    int m_hiddenReasoning = 0; // messages that wait
     ToolCallAccumulator m_calls;
     std::optional<abi::Usage> m_usage;
     std::optional<abi::StopReason> m_reason;

@@ -160,9 +160,10 @@ void ResponseDecoder::State::takeEvent(const SseEvent &event)
     const std::string_view data = trimmed(event.data);
     if (data.empty())
         return;
-    ++dataEvents;
-    if (data == "[DONE]")
+    if (data == "[DONE]") {
+        ++dataEvents;
         return decoder->onDoneMarker(reply);
+    }
     if (!hasSeed) {
         // Replies differ in their first event (id, time); the clock helps where a server gives neither.
         reply.setIdSeed(hashOf(static_cast<std::uint64_t>(wallMs), data));
@@ -178,6 +179,8 @@ void ResponseDecoder::State::takeEvent(const SseEvent &event)
         return reply.fail(failureOfFault(*fault));
     if (!root.isObject())
         return fail(errors::badMessage("an event of the stream is no JSON object"));
+    if (decoder->isProgress(root))
+        ++dataEvents;
     decoder->onEvent(event.name, root, reply);
 }
 

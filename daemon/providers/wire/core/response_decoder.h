@@ -29,7 +29,7 @@ public:
     std::optional<abi::StopReason> reason() const;
     // Set when finished and not ok.
     const std::optional<ReplyFailure> &failure() const;
-    // Data events so far (comments and pings do not count): the idle timer watches this.
+    // Data events so far (comments and what a format calls no progress do not count): the idle timer watches this.
     std::uint64_t dataEvents() const;
 
 private:
