@@ -73,12 +73,51 @@ void FrameSocket::handleWritable()
     m_writeNotifier->setEnabled(false);
     if (m_closing)
         return fail();
+    if (m_isReadingPaused) {
+        m_isReadingPaused = false;
+        // What was read before the pause comes first, from a turn of its own.
+        QMetaObject::invokeMethod(this, [this] { resumeReading(); }, Qt::QueuedConnection);
+    }
     Q_EMIT drained();
+}
+
+void FrameSocket::resumeReading()
+{
+    if (!m_fd.isValid() || m_closing || m_isReadingPaused)
+        return;
+    if (!deliverFrames())
+        return;
+    if (m_hangupNotifier)
+        Q_EMIT readingEnded();
+    else
+        m_readNotifier->setEnabled(true);
+}
+
+bool FrameSocket::deliverFrames()
+{
+    const QPointer<FrameSocket> alive(this);
+    for (;;) {
+        if (unsent() > kMostUnsent) {
+            m_isReadingPaused = true;
+            m_readNotifier->setEnabled(false);
+            return false;
+        }
+        const auto frame = m_reader.next();
+        if (!frame)
+            break;
+        Q_EMIT frameReceived(*frame);
+        if (!alive || !m_fd.isValid() || m_closing)
+            return false;
+    }
+    if (!m_reader.isOverflowed())
+        return true;
+    m_readNotifier->setEnabled(false);
+    Q_EMIT frameTooLarge();
+    return false;
 }
 
 void FrameSocket::handleReadable()
 {
-    const QPointer<FrameSocket> alive(this);
     char buffer[kReadChunk];
     for (int turn = 0; turn < kReadsPerTurn; ++turn) {
         const ssize_t got = ::recv(m_fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
@@ -95,17 +134,7 @@ void FrameSocket::handleReadable()
             return;
         }
         m_reader.append(std::string_view(buffer, static_cast<std::size_t>(got)));
-        while (const auto frame = m_reader.next()) {
-            Q_EMIT frameReceived(*frame);
-            if (!alive || !m_fd.isValid() || m_closing)
-                return;
-        }
-        if (m_reader.isOverflowed()) {
-            m_readNotifier->setEnabled(false);
-            Q_EMIT frameTooLarge();
-            return;
-        }
-        if (got < static_cast<ssize_t>(sizeof buffer))
+        if (!deliverFrames() || got < static_cast<ssize_t>(sizeof buffer))
             return;
     }
 }
@@ -119,7 +148,10 @@ void FrameSocket::handleEndOfInput()
         return fail();
     m_hangupNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Exception);
     connect(m_hangupNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::fail);
-    Q_EMIT readingEnded();
+    if (!m_reader.rest().empty())
+        m_reader.append("\n");
+    if (deliverFrames())
+        Q_EMIT readingEnded();
 }
 
 void FrameSocket::closeAfterSending()
@@ -141,6 +173,7 @@ void FrameSocket::fail()
     for (std::unique_ptr<QSocketNotifier> *notifier : {&m_readNotifier, &m_writeNotifier, &m_hangupNotifier}) {
         if (*notifier) {
             (*notifier)->setEnabled(false);
+            (*notifier)->setParent(this); // which may go before the event loop turns again
             notifier->release()->deleteLater();
         }
     }

@@ -1,10 +1,12 @@
 // One client of a unix socket that speaks JSONL. Lives on the Qt thread.
 //
 // It owns the descriptor. Whole frames come out as frameReceived; what is sent goes to the kernel at once and is kept
-// only as far as the peer does not take it. Qt's QLocalSocket would do the same with three copies more and a turn of the
+// only as far as the peer does not take it. A peer that asks and does not read its answers is not read either once
+// kMostUnsent wait for it, so that it cannot fill our memory. Qt's QLocalSocket would do the same with three copies more and a turn of the
 // event loop before every write; this is the hot path of every run.
 #pragma once
 
+#include "common/base/limits.h"
 #include "common/base/unique_fd.h"
 #include "common/jsonl/frame_reader.h"
 #include "daemon/sockets/peer.h"
@@ -21,6 +23,9 @@ namespace cortexfs::sockets {
 class FrameSocket : public QObject {
     Q_OBJECT
 public:
+    // Above what one paused run leaves behind (limits::kUnsent and a last frame), so that its cancel is still read.
+    static constexpr std::size_t kMostUnsent = limits::kUnsent + 2 * limits::kFrame;
+
     // `fd` is connected and non-blocking.
     FrameSocket(UniqueFd fd, Peer peer, QObject *parent = nullptr);
     ~FrameSocket() override;
@@ -39,7 +44,7 @@ Q_SIGNALS:
     // Without LF. The view holds during the call only.
     void frameReceived(std::string_view frame);
     void frameTooLarge();
-    // The peer will send no more; it may still read.
+    // The peer will send no more; it may still read. What it left without a final LF came as a frame before.
     void readingEnded();
     // unsent() fell to zero after it was not.
     void drained();
@@ -48,6 +53,8 @@ Q_SIGNALS:
 
 private:
     void handleReadable();
+    void resumeReading();
+    bool deliverFrames(); // false when this socket is closed, closing, deleted or must not be read for now
     void handleWritable();
     void handleEndOfInput();
     bool flush(); // false when the connection failed
@@ -61,6 +68,7 @@ private:
     std::unique_ptr<QSocketNotifier> m_hangupNotifier;
     std::string m_out;
     std::size_t m_outStart = 0;
+    bool m_isReadingPaused = false;
     bool m_closing = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,6 +26,21 @@ Result<sockaddr_un> addressOf(const std::string &path)
         return errors::fromErrno(ENAMETOOLONG, path);
     std::memcpy(address.sun_path, path.data(), path.size());
     return address;
+}
+
+// Where the socket is bound before it is renamed into place. A name that only fits without its ending is reached through
+// a descriptor of its directory, which `directory` keeps open.
+Result<sockaddr_un> stagingAddress(const std::string &temporary, UniqueFd &directory)
+{
+    if (Result<sockaddr_un> direct = addressOf(temporary))
+        return direct;
+    const std::size_t slash = temporary.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : temporary.substr(0, slash + 1);
+    directory = UniqueFd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.isValid())
+        return errors::fromErrno(errno, parent);
+    return addressOf("/proc/self/fd/" + std::to_string(directory.get()) + "/"
+                     + temporary.substr(slash == std::string::npos ? 0 : slash + 1));
 }
 
 bool isAnswering(const sockaddr_un &address)
@@ -58,8 +74,12 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
         return wanted.error();
     if (isAnswering(*wanted))
         return errors::fromErrno(EADDRINUSE, path);
+    struct stat info = {};
+    if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
+        return errors::alreadyExists("is there and is no socket").withDetail(path);
     const std::string temporary = path + ".new";
-    const Result<sockaddr_un> staged = addressOf(temporary);
+    UniqueFd directory;
+    const Result<sockaddr_un> staged = stagingAddress(temporary, directory);
     if (!staged)
         return staged.error();
 
@@ -69,7 +89,6 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
     ::unlink(temporary.c_str());
     if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*staged), sizeof *staged) != 0)
         return errors::fromErrno(errno, path);
-    struct stat info = {};
     if (::chmod(temporary.c_str(), mode) != 0 || ::listen(fd.get(), kBacklog) != 0
         || ::stat(temporary.c_str(), &info) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
         const int number = errno;
@@ -88,7 +107,10 @@ void UnixListener::close()
 {
     if (!m_fd.isValid())
         return;
-    m_notifier.reset();
+    // It may be the sender of the signal that brought us here.
+    m_notifier->setEnabled(false);
+    m_notifier->setParent(this);
+    m_notifier.release()->deleteLater();
     m_fd.reset();
     struct stat info = {};
     // A successor may already listen under the same name.
@@ -111,13 +133,17 @@ void UnixListener::acceptClients()
         }
         UniqueFd client(::accept4(m_fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!client.isValid()) {
-            if (errno == EINTR || errno == ECONNABORTED)
+            const int number = errno; // logging changes it
+            if (number == EINTR || number == ECONNABORTED)
                 continue;
-            if (errno == EAGAIN || errno == EWOULDBLOCK)
+            if (number == EAGAIN || number == EWOULDBLOCK)
                 return;
-            qCWarning(lcControl, "accept on %s: %s", m_path.c_str(), std::strerror(errno));
+            if (!m_isOutOfResources)
+                qCWarning(lcControl, "accept on %s: %s", m_path.c_str(), std::strerror(number));
+            m_isOutOfResources = true; // said once, not ten times a second
             return rest();
         }
+        m_isOutOfResources = false;
         const Result<Peer> peer = peerOf(client.get());
         if (!peer)
             continue;
@@ -129,6 +155,8 @@ void UnixListener::acceptClients()
                 m_notifier->setEnabled(true);
         });
         Q_EMIT clientConnected(socket);
+        if (!m_fd.isValid())
+            return;
     }
 }
 

@@ -27,7 +27,8 @@ public:
     ~UnixListener() override;
 
     // Binds under a temporary name and renames it into place, so that the path never exists without a listener and a
-    // dead socket left by a crash is replaced. EADDRINUSE when somebody listens there now; ENAMETOOLONG past 107 bytes.
+    // dead socket left by a crash is replaced. EADDRINUSE when somebody listens there now; EEXIST when something that is
+    // no socket is there; ENAMETOOLONG past 107 bytes.
     Result<void> listen(const std::string &path, mode_t mode);
     // Stops accepting and removes the path if it is still ours. Clients stay.
     void close();
@@ -48,6 +49,7 @@ private:
     ino_t m_inode = 0;
     int m_maxClients;
     int m_clients = 0;
+    bool m_isOutOfResources = false;
     std::unique_ptr<QSocketNotifier> m_notifier;
     QTimer m_retry;
 };
