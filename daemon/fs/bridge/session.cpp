@@ -20,8 +20,8 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 namespace cortexfs::fs {
@@ -163,18 +163,28 @@ void FsSession::Impl::wake() const
 
 int FsSession::Impl::serve(std::promise<int> &ready, bool &isReady)
 {
-    pollfd waits[] = {{mount->descriptor(), POLLIN, 0}, {wakeFd.get(), POLLIN, 0}};
-    while (!m_isStopping) {
-        const int happened = ::poll(waits, 2, changes->msToDeadline());
-        if (happened < 0 && errno != EINTR)
+    // epoll and not poll: the two descriptors are registered once, not on every request.
+    const UniqueFd waits(::epoll_create1(EPOLL_CLOEXEC));
+    for (const int fd : {mount->descriptor(), wakeFd.get()}) {
+        epoll_event event = {};
+        event.events = EPOLLIN;
+        event.data.fd = fd;
+        if (::epoll_ctl(waits.get(), EPOLL_CTL_ADD, fd, &event) != 0)
             return errno;
-        if (happened > 0 && waits[1].revents) {
-            std::uint64_t count = 0;
-            [[maybe_unused]] const ssize_t got = ::read(wakeFd.get(), &count, sizeof count);
-            changes->deliver();
-        }
+    }
+    while (!m_isStopping) {
+        epoll_event happened[2];
+        const int count = ::epoll_wait(waits.get(), happened, 2, changes->msToDeadline());
+        if (count < 0 && errno != EINTR)
+            return errno;
         changes->expire();
-        if (happened > 0 && waits[0].revents) {
+        for (int i = 0; i < count; ++i) {
+            if (happened[i].data.fd == wakeFd.get()) {
+                std::uint64_t wakes = 0;
+                [[maybe_unused]] const ssize_t got = ::read(wakeFd.get(), &wakes, sizeof wakes);
+                changes->deliver();
+                continue;
+            }
             if (const int error = mount->serveOne())
                 return error;
             // The first request is INIT.
