@@ -13,19 +13,24 @@ public:
     int descriptor() const { return m_fd; }
 
     Buffer &outgoing() { return m_out; }
-    bool wantsToSend() const { return m_sent < m_out.size(); }
-    // One send(2). False when the daemon is gone.
-    bool sendSome();
-    // One recv(2). False when the daemon is gone.
+    bool wantsToSend() const { return m_canSend && m_out.size() > 0; }
+    // Nothing is sent any more once the daemon does not take it; what it said before can still be received.
+    bool canSend() const { return m_canSend; }
+    // One send(2).
+    void sendSome();
+    // One recv(2). False when the daemon is gone or sends a line that is no frame (over kLongestLine).
     bool receiveSome();
 
     // The next whole line without its LF; data is null when there is none. It holds until the next receiveSome().
     Text nextLine();
 
+    // The daemon's frames have at most 1 MiB.
+    static constexpr size_t kLongestLine = 2 * 1024 * 1024;
+
 private:
     int m_fd = -1;
+    bool m_canSend = true;
     Buffer m_out;
-    size_t m_sent = 0;
     Buffer m_in;
     size_t m_given = 0;   // bytes of m_in that were given out
     size_t m_scanned = 0; // no LF before this one

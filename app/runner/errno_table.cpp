@@ -5,7 +5,6 @@ namespace cortexfs::runner {
 namespace {
 
 constexpr int kExitDenied = 13;
-constexpr int kExitGeneral = 1;
 
 // Only what differs from 1.
 constexpr ErrnoExit kTable[] = {

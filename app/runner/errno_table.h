@@ -5,9 +5,11 @@
 
 namespace cortexfs::runner {
 
+inline constexpr int kExitGeneral = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnavailable = 69;
 inline constexpr int kExitInternal = 70;
+inline constexpr int kExitSignalled = 128; // plus the signal's number
 
 struct ErrnoExit {
     const char *name;

@@ -275,7 +275,8 @@ void appendPrintable(Buffer &out, Text text)
     for (size_t i = 0; i < text.size; ++i) {
         const unsigned char byte = byteAt(text, i);
         // C1 controls are U+0080 to U+009F: two bytes, c2 and then the control.
-        const bool isC1 = byte == 0xc2 && i + 1 < text.size && byteAt(text, i + 1) >= 0x80 && byteAt(text, i + 1) <= 0x9f;
+        const bool isC1 = byte == 0xc2 && i + 1 < text.size && byteAt(text, i + 1) >= 0x80
+                          && byteAt(text, i + 1) <= 0x9f;
         if (byte >= 0x20 && byte != 0x7f && !isC1) {
             out.append(text.data + i, 1);
             continue;

@@ -11,7 +11,8 @@ namespace {
 constexpr char kHelp[] =
     "usage: cortexfs-object-runner OBJECT [WORDS...]\n"
     "\n"
-    "The interpreter of the executable objects of a CortexFS tree. You do not start it: the #! line of an object does.\n"
+    "The interpreter of the executable objects of a CortexFS tree. You do not start it: the #! line of an object "
+    "does.\n"
     "Words, or else standard input, are the object's input; standard output is JSONL. See cortexfs-object-runner(1).\n";
 constexpr char kVersion[] = "cortexfs-object-runner " CORTEXFS_VERSION "\n";
 

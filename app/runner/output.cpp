@@ -1,33 +1,46 @@
 #include "app/runner/output.h"
 
 #include <errno.h>
-#include <sys/stat.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace cortexfs::runner {
 
-namespace {
-constexpr int kExitBrokenPipe = 128 + 13;
-constexpr int kExitWriteFailed = 1;
-} // namespace
-
-void Output::flushSome()
+void Output::fail(int error)
 {
-    if (!m_isKnown) {
-        struct stat info = {};
-        m_isRegular = ::fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode);
-        m_isKnown = true;
-    }
-    size_t count = m_pending.size();
-    if (!m_isRegular && count > kSafeWrite)
-        count = kSafeWrite;
+    m_state = error == EPIPE ? State::ReaderLeft : State::Failed;
+    m_error = error;
+    m_pending.clear();
+}
+
+void Output::writeSome(size_t most)
+{
+    const size_t count = m_pending.size() < most ? m_pending.size() : most;
     const ssize_t written = ::write(STDOUT_FILENO, m_pending.data(), count);
     if (written >= 0)
         m_pending.dropFront(static_cast<size_t>(written));
-    else if (errno == EPIPE)
-        ::_exit(kExitBrokenPipe);
     else if (errno != EINTR && errno != EAGAIN)
-        ::_exit(kExitWriteFailed);
+        fail(errno);
+}
+
+void Output::flushNow()
+{
+    while (!isEmpty()) {
+        pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+        if (::poll(&out, 1, 0) != 1)
+            return;
+        handle(out.revents);
+    }
+}
+
+void Output::handle(short revents)
+{
+    if ((revents & POLLNVAL) != 0)
+        fail(EBADF);
+    else if ((revents & (POLLERR | POLLHUP)) != 0)
+        fail(EPIPE);
+    else if ((revents & POLLOUT) != 0 && !isEmpty())
+        writeSome(kSafeWrite);
 }
 
 } // namespace cortexfs::runner

@@ -7,18 +7,31 @@ namespace cortexfs::runner {
 
 class Output {
 public:
+    enum class State {
+        Fine,
+        ReaderLeft, // EPIPE
+        Failed      // error() says how
+    };
+
     Buffer &buffer() { return m_pending; }
     bool isEmpty() const { return m_pending.size() == 0; }
-    // One write(2) of what is pending; call it when standard output is writable. A reader that has left ends the program
-    // by SIGPIPE, as it ends cat; where that signal is ignored the exit code is the same 141.
-    void flushSome();
+    State state() const { return m_state; }
+    int error() const { return m_error; }
+
+    // Writes what can be written now without waiting.
+    void flushNow();
+    // One write(2), when poll(2) said `revents`.
+    void handle(short revents);
 
 private:
     // POLLOUT on a pipe promises this much without blocking (PIPE_BUF).
     static constexpr size_t kSafeWrite = 4096;
+    void writeSome(size_t most);
+    void fail(int error);
+
     Buffer m_pending;
-    bool m_isRegular = false;
-    bool m_isKnown = false;
+    State m_state = State::Fine;
+    int m_error = 0;
 };
 
 } // namespace cortexfs::runner

@@ -2,6 +2,8 @@
 
 #include "app/runner/errno_table.h"
 #include "app/runner/frame_text.h"
+#include "app/runner/reply.h"
+#include "app/runner/request.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,8 +15,6 @@ namespace cortexfs::runner {
 
 namespace {
 
-constexpr char kId[] = "\"1\"";
-constexpr char kPrefix[] = "{\"id\":\"1\",";
 constexpr char kAbiPath[] = "user.cortexfs.abi_path";
 constexpr char kControlSocket[] = "user.cortexfs.control";
 constexpr char kStartHint[] = "start it with `cortexd`, or `systemctl start cortexd` on a server";
@@ -27,13 +27,32 @@ void handleSignal(int number)
     g_lastSignal = number;
     g_signals = g_signals + 1;
     if (g_signals > 1)
-        ::_exit(128 + number); // the second one does not ask
+        ::_exit(kExitSignalled + number); // the second one does not ask
+}
+
+// They arrive while we wait and at no other moment, so none is missed between a check and a wait.
+void takeSignals(sigset_t &usual)
+{
+    struct sigaction action = {};
+    action.sa_handler = handleSignal;
+    sigset_t ours;
+    sigemptyset(&ours);
+    constexpr int kNumbers[] = {SIGINT, SIGTERM};
+    for (const int number : kNumbers) {
+        struct sigaction before = {};
+        ::sigaction(number, &action, &before);
+        if (before.sa_handler == SIG_IGN)
+            ::sigaction(number, &before, nullptr); // a background job of a shell stays deaf
+        else
+            sigaddset(&ours, number);
+    }
+    ::sigprocmask(SIG_BLOCK, &ours, &usual);
 }
 
 bool readXattr(const char *path, const char *name, char *out, size_t room)
 {
     const ssize_t size = ::getxattr(path, name, out, room - 1);
-    if (size <= 0)
+    if (size < 0)
         return false;
     out[size] = 0;
     return true;
@@ -43,292 +62,223 @@ bool readXattr(const char *path, const char *name, char *out, size_t room)
 
 int Run::execute()
 {
-    struct sigaction action = {};
-    action.sa_handler = handleSignal;
-    sigset_t ours = {};
-    sigemptyset(&ours);
-    const int numbers[] = {SIGINT, SIGTERM};
-    for (const int number : numbers) {
-        sigaddset(&ours, number);
-        ::sigaction(number, &action, nullptr);
-    }
-    // They arrive while we wait and at no other moment, so none is missed between a check and a wait.
-    ::sigprocmask(SIG_BLOCK, &ours, &m_usualSignals);
-
-    if (!readIdentity()) {
-        flushAll();
-        return m_exitCode;
-    }
-    chooseInput();
-    if (m_input.state() == Input::State::Broken) {
-        failHere("EINVAL", textOf("the input is not UTF-8"));
-        flushAll();
-        return kExitUsage;
-    }
-    if (!m_connection.open(m_control)) {
-        const bool isAbsent = errno == ENOENT || errno == ECONNREFUSED;
-        failHere("EHOSTDOWN", textOf(isAbsent ? "cortexd is not running" : strerror(errno)), isAbsent ? kStartHint : nullptr);
-        flushAll();
-        return kExitUnavailable;
-    }
+    if (!readIdentity() || !connect() || !readInput())
+        return leave();
+    takeSignals(m_usualSignals);
+    m_waitMask = &m_usualSignals;
     sendRequest();
     while (!m_isFinished) {
-        if (m_connection.wantsToSend() && !m_connection.sendSome()) {
-            takeLines();
-            if (!m_isFinished)
-                failHere("ECONNRESET", textOf("cortexd closed the connection"));
-            break;
-        }
-        wait(m_hasStreamedInput);
+        prepareInput();
+        if (m_connection.wantsToSend())
+            m_connection.sendSome();
+        wait();
     }
-    flushAll();
-    return m_cancelledBy != 0 ? 128 + m_cancelledBy : m_exitCode;
+    return leave();
 }
 
 bool Run::readIdentity()
 {
     if (readXattr(m_script, kAbiPath, m_object, sizeof m_object)
-        && readXattr(m_script, kControlSocket, m_control, sizeof m_control))
+        && readXattr(m_script, kControlSocket, m_control, sizeof m_control)) {
+        m_sequence.setObject(textOf(m_object));
         return true;
-    const int number = errno;
-    if (number == ENOTCONN || number == ECONNABORTED) {
-        failHere("EHOSTDOWN", textOf("cortexd is not running"), kStartHint);
-    } else if (number == ENODATA || number == ENOTSUP) {
-        failHere("EINVAL", textOf("not an object of a CortexFS tree"));
-        m_exitCode = kExitUsage;
-    } else {
-        failHere(number == EACCES ? "EACCES" : "ENOENT", textOf(strerror(number)));
     }
+    const int number = errno;
+    if (number == EACCES || number == EPERM)
+        fail("EACCES", textOf(strerror(number)));
+    else if (number == ENODATA || number == ENOTSUP)
+        fail("EHOSTDOWN", textOf("no runtime stands behind this file: cortexd is not running, or it is a copy"),
+             kStartHint);
+    else
+        fail("EHOSTDOWN", textOf("cortexd is not running"), kStartHint); // the mount went while we started
     return false;
 }
 
-void Run::chooseInput()
+bool Run::connect()
+{
+    if (m_connection.open(m_control))
+        return true;
+    const int number = errno;
+    if (number == ENOENT || number == ECONNREFUSED)
+        fail("EHOSTDOWN", textOf("cortexd is not running"), kStartHint);
+    else
+        fail(number == EACCES ? "EACCES" : "EHOSTDOWN", textOf(strerror(number)));
+    return false;
+}
+
+// All of a short input, the first piece of a long one.
+bool Run::readInput()
 {
     if (m_words[0]) {
-        Buffer joined;
-        for (char **word = m_words; *word; ++word) {
-            if (word != m_words)
-                joined.append(" ", 1);
-            joined.append(*word);
-        }
-        m_input.setText(joined.text());
-        return;
+        if (areUtf8(m_words))
+            return true;
+        fail("EINVAL", textOf("the arguments are not UTF-8"));
+        return false;
     }
     m_isTty = ::isatty(STDIN_FILENO) != 0;
     if (m_isTty)
-        return;
+        return true;
     m_input.setDescriptor(STDIN_FILENO);
-    // Most inputs are short: what one frame holds is read before anything is sent.
-    while (m_input.state() == Input::State::Open && m_input.nextPiece().size < Input::kPiece) {
-        pollfd in = {STDIN_FILENO, POLLIN, 0};
-        if (::ppoll(&in, 1, nullptr, &m_usualSignals) < 0 && g_signals > 0)
-            ::_exit(128 + g_lastSignal);
-        m_input.readSome();
+    while (m_input.descriptor() >= 0 && m_input.nextPiece().size < Input::kPiece) {
+        if (m_input.readSome())
+            continue;
+        pollfd in = {m_input.descriptor(), POLLIN, 0};
+        ::poll(&in, 1, -1);
     }
+    if (m_input.isBad())
+        failInput();
+    return !m_input.isBad();
 }
 
 void Run::sendRequest()
 {
-    Buffer &out = m_connection.outgoing();
-    out.append("{\"op\":\"exec\",\"id\":");
-    out.append(kId);
-    out.append(",\"object\":");
-    appendQuoted(out, textOf(m_object));
     char directory[4096];
     bool isBroken = false;
-    const bool hasDirectory = ::getcwd(directory, sizeof directory) != nullptr
-                              && wholeUtf8(textOf(directory), isBroken) == strlen(directory);
-    out.append(",\"cwd\":");
-    appendQuoted(out, textOf(hasDirectory ? directory : "/"));
-    out.append(m_isTty ? ",\"tty\":true" : ",\"tty\":false");
+    const bool isKnown = ::getcwd(directory, sizeof directory) != nullptr
+                         && wholeUtf8(textOf(directory), isBroken) == strlen(directory);
+    ExecRequest request;
+    request.object = textOf(m_object);
+    request.directory = textOf(isKnown ? directory : "/");
+    request.isTty = m_isTty;
+    if (m_words[0] && joinedSize(m_words) <= Input::kPiece)
+        request.words = m_words;
+    else if (m_words[0])
+        m_input.setWords(m_words);
     const Text piece = m_input.nextPiece();
-    const bool isWhole = m_input.state() == Input::State::Ended && m_input.pendingSize() == piece.size;
-    if (m_words[0] && isWhole) {
-        // As given: the daemon joins them.
-        out.append(",\"argv\":[");
-        for (char **word = m_words; *word; ++word) {
-            if (word != m_words)
-                out.append(",", 1);
-            appendQuoted(out, textOf(*word));
-        }
-        out.append("],\"stdin\":null");
-        m_input.drop(piece.size);
-    } else {
-        out.append(",\"argv\":[],\"stdin\":");
-        if (m_isTty) {
-            out.append("null");
-        } else {
-            appendQuoted(out, piece);
-            m_input.drop(piece.size);
-            if (!isWhole) {
-                out.append(",\"stdin_open\":true");
-                m_hasStreamedInput = true;
-            }
-        }
+    if (!request.words && !m_isTty) {
+        request.input = &piece;
+        request.hasMoreInput = !m_input.isLast(piece);
+        m_hasMoreInput = request.hasMoreInput;
     }
-    out.append("}\n");
+    appendExec(m_connection.outgoing(), request);
+    m_input.drop(piece.size);
 }
 
 // The next frame of input, once the one before it is out.
-void Run::sendPieces()
+void Run::prepareInput()
 {
-    if (!m_hasStreamedInput || m_connection.wantsToSend())
+    m_hasMoreInput = m_hasMoreInput && m_connection.canSend();
+    if (!m_hasMoreInput || m_connection.wantsToSend())
         return;
-    if (m_input.state() == Input::State::Broken) {
-        failHere("EINVAL", textOf("the input is not UTF-8"));
-        m_exitCode = kExitUsage;
-        return;
-    }
+    if (m_input.isBad())
+        return failInput();
     if (!m_input.hasPiece() && !m_input.isDone())
         return;
-    Buffer &out = m_connection.outgoing();
-    out.append("{\"op\":\"stdin\",\"id\":");
-    out.append(kId);
-    out.append(",\"data\":");
     const Text piece = m_input.nextPiece();
-    appendQuoted(out, piece);
+    const bool isLast = m_input.isLast(piece);
+    appendInput(m_connection.outgoing(), piece, isLast);
     m_input.drop(piece.size);
-    const bool isLast = m_input.isDone();
-    out.append(isLast ? ",\"eof\":true}\n" : ",\"eof\":false}\n");
-    if (isLast)
-        m_hasStreamedInput = false;
+    m_hasMoreInput = !isLast;
 }
 
-void Run::handleSignals()
+void Run::wait()
 {
-    if (g_signals == 0 || m_cancelledBy != 0)
+    if (m_isFinished)
         return;
-    m_cancelledBy = g_lastSignal;
-    m_hasStreamedInput = false;
-    Buffer &out = m_connection.outgoing();
-    out.append("{\"op\":\"cancel\",\"id\":");
-    out.append(kId);
-    out.append("}\n");
-}
-
-void Run::wait(bool wantInput)
-{
-    pollfd fds[3] = {};
-    nfds_t count = 0;
+    pollfd fds[3] = {{-1, 0, 0}, {STDOUT_FILENO, 0, 0}, {-1, 0, 0}};
+    auto &[socket, out, in] = fds;
     // A reader that does not read stops us from receiving, and by that the daemon and the provider.
-    pollfd &socket = fds[count++];
-    socket.fd = m_connection.descriptor();
     socket.events = static_cast<short>((m_output.isEmpty() ? POLLIN : 0) | (m_connection.wantsToSend() ? POLLOUT : 0));
-    pollfd *out = nullptr;
-    if (!m_output.isEmpty()) {
-        out = &fds[count++];
-        out->fd = STDOUT_FILENO;
-        out->events = POLLOUT;
+    // With nothing to wait for, its hang-up would wake us for ever.
+    if (socket.events != 0)
+        socket.fd = m_connection.descriptor();
+    // With nothing to write, it still tells that the reader left.
+    out.events = m_output.isEmpty() ? 0 : POLLOUT;
+    if (m_hasMoreInput && !m_input.hasPiece()) {
+        in.fd = m_input.descriptor();
+        in.events = POLLIN;
     }
-    pollfd *in = nullptr;
-    if (wantInput && m_input.descriptor() >= 0 && !m_input.hasPiece()) {
-        in = &fds[count++];
-        in->fd = m_input.descriptor();
-        in->events = POLLIN;
-    }
-    if (::ppoll(fds, count, nullptr, &m_usualSignals) < 0) {
-        handleSignals();
+    if (::ppoll(fds, 3, nullptr, m_waitMask) < 0)
+        return cancelIfAsked();
+    if (out.revents != 0)
+        m_output.handle(out.revents);
+    if (m_output.state() != Output::State::Fine) {
+        m_isFinished = true;
         return;
     }
-    if (out && out->revents != 0)
-        m_output.flushSome();
-    if (in && in->revents != 0)
+    if (in.revents != 0)
         m_input.readSome();
-    if ((socket.revents & (POLLIN | POLLHUP | POLLERR)) != 0 && m_output.isEmpty()) {
-        const bool isThere = m_connection.receiveSome();
-        takeLines();
-        if (!isThere && !m_isFinished)
-            failHere("ECONNRESET", textOf("cortexd closed the connection"));
-        // Most batches fit: written at once instead of after another wait.
-        if (!m_output.isEmpty()) {
-            pollfd now = {STDOUT_FILENO, POLLOUT, 0};
-            if (::poll(&now, 1, 0) == 1)
-                m_output.flushSome();
-        }
-    }
-    sendPieces();
+    if ((socket.revents & ~POLLOUT) != 0 && m_output.isEmpty())
+        receive();
 }
 
-void Run::takeLines()
+void Run::receive()
 {
+    const bool isThere = m_connection.receiveSome();
     for (Text line = m_connection.nextLine(); line.data && !m_isFinished; line = m_connection.nextLine())
         takeFrame(line);
+    if (!isThere && !m_isFinished)
+        fail("ECONNRESET", textOf("cortexd ended the connection"));
+    m_output.flushNow();
 }
 
 void Run::takeFrame(Text line)
 {
-    if (!line.startsWith(kPrefix))
-        return; // not ours: a fault of a frame that never was one of ours
-    const size_t skipped = sizeof kPrefix - 1;
-    const Text rest = {line.data + skipped, line.size - skipped};
-    if (rest.startsWith("\"type\":\"result\""))
-        return takeResult(line);
-    if (rest.startsWith("\"type\":\"error\"") && !memberOf(line, "run").data) {
-        Buffer code;
-        Buffer message;
-        appendUnquoted(code, memberOf(line, "code"));
-        appendUnquoted(message, memberOf(line, "message"));
-        code.append("", 1); // the terminator
-        failHere(code.data(), message.text());
-        m_exitCode = exitCodeForName(textOf(code.data()));
-        return;
+    const Reply reply = replyOf(line);
+    switch (reply.kind) {
+    case Reply::Kind::Event: return m_sequence.take(reply.body, m_output.buffer());
+    case Reply::Kind::Result: return takeResult(line);
+    case Reply::Kind::Error: return takeError(line);
+    case Reply::Kind::Foreign: return;
     }
-    if (rest.startsWith("\"type\":\"start\"")) {
-        m_hasStarted = true;
-        m_run.clear();
-        appendUnquoted(m_run, memberOf(line, "run"));
-    }
-    if (rest.startsWith("\"type\":\"done\""))
-        m_isDone = true;
-    Buffer &out = m_output.buffer();
-    out.append("{", 1);
-    out.append(rest);
-    out.append("\n", 1);
 }
 
-void Run::takeResult(Text frame)
+void Run::takeResult(Text line)
 {
-    finish(numberOf(memberOf(frame, "exit"), kExitInternal));
+    if (m_sequence.isOpen())
+        return fail("EPROTO", textOf("cortexd ended the run without its last event"));
+    finish(numberOf(memberOf(line, "exit"), kExitInternal));
     Buffer text;
-    if (appendUnquoted(text, memberOf(frame, "usage"))) {
+    if (appendUnquoted(text, memberOf(line, "usage"))) {
         text.append("\n", 1);
         [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-        return;
-    }
-    if (appendUnquoted(text, memberOf(frame, "diagnostic")))
+    } else if (appendUnquoted(text, memberOf(line, "diagnostic"))) {
         complain(text.text());
+    }
 }
 
-void Run::failHere(const char *code, Text message, const char *hint)
+void Run::takeError(Text line)
 {
-    Buffer &out = m_output.buffer();
-    const Text run = m_run.size() > 0 ? m_run.text() : textOf("r0");
-    const auto open = [&](const char *type) {
-        out.append("{\"type\":\"");
-        out.append(type);
-        out.append("\",\"run\":");
-        appendQuoted(out, run);
-    };
-    if (!m_hasStarted) {
-        open("start");
-        out.append(",\"model\":");
-        const Text object = textOf(m_object);
-        constexpr size_t kClass = sizeof "model/" - 1;
-        appendQuoted(out, object.startsWith("model/") ? Text{object.data + kClass, object.size - kClass} : object);
-        out.append("}\n");
-    }
-    if (!m_isDone) {
-        open("error");
-        out.append(",\"code\":\"");
-        out.append(code);
-        out.append("\",\"message\":");
-        appendQuoted(out, message);
-        out.append("}\n");
-        open("done");
-        out.append(",\"status\":\"error\"}\n");
-    }
+    Buffer code;
+    Buffer message;
+    if (!appendUnquoted(code, memberOf(line, "code")))
+        code.append("EPROTO");
+    code.append("", 1); // its terminator
+    appendUnquoted(message, memberOf(line, "message"));
+    fail(code.data(), message.text());
+}
+
+void Run::cancelIfAsked()
+{
+    if (g_signals == 0 || m_cancelledBy != 0)
+        return;
+    m_cancelledBy = g_lastSignal;
+    m_hasMoreInput = false;
+    appendCancel(m_connection.outgoing());
+    // From here on the next one ends the program wherever it stands.
+    ::sigprocmask(SIG_SETMASK, &m_usualSignals, nullptr);
+}
+
+void Run::finish(int exitCode)
+{
+    m_exitCode = exitCode;
+    m_isFinished = true;
+}
+
+void Run::fail(const char *code, Text message, const char *hint)
+{
+    m_sequence.fail(code, message, m_output.buffer());
     complain(message, hint);
     finish(exitCodeForName(textOf(code)));
+}
+
+void Run::failInput()
+{
+    switch (m_input.state()) {
+    case Input::State::TooLarge: return fail("EMSGSIZE", textOf("the input has more than 16 MiB"));
+    case Input::State::NotUtf8: return fail("EINVAL", textOf("the input is not UTF-8"));
+    default: return fail("EIO", textOf(strerror(m_input.error())));
+    }
 }
 
 void Run::complain(Text message, const char *hint)
@@ -346,13 +296,24 @@ void Run::complain(Text message, const char *hint)
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-void Run::flushAll()
+// What is still to be written is written, however long the reader takes.
+int Run::leave()
 {
+    m_output.flushNow();
     while (!m_output.isEmpty()) {
         pollfd out = {STDOUT_FILENO, POLLOUT, 0};
-        ::ppoll(&out, 1, nullptr, &m_usualSignals);
-        m_output.flushSome();
+        if (::ppoll(&out, 1, nullptr, m_waitMask) == 1)
+            m_output.handle(out.revents);
+        else
+            cancelIfAsked();
     }
+    if (m_output.state() == Output::State::ReaderLeft)
+        return kExitSignalled + SIGPIPE;
+    if (m_output.state() == Output::State::Failed) {
+        complain(textOf(strerror(m_output.error())));
+        return kExitGeneral;
+    }
+    return m_cancelledBy != 0 ? kExitSignalled + m_cancelledBy : m_exitCode;
 }
 
 } // namespace cortexfs::runner
