@@ -151,8 +151,8 @@ void MessagesDecoder::takeDelta(const json::Value &data, ReplyBuilder &reply)
     using Kind = Block::Kind;
     const json::Value delta = data["delta"];
     const std::string_view type = delta["type"].stringOr("");
-    const Kind kind = type == "text_delta"         ? Kind::Text
-                      : type == "input_json_delta" ? Kind::Call
+    const Kind kind = type == "text_delta"                                    ? Kind::Text
+                      : type == "input_json_delta"                            ? Kind::Call
                       : type == "thinking_delta" || type == "signature_delta" ? Kind::Thinking
                                                                               : Kind::Other;
     Block *block = kind == Kind::Other ? nullptr : blockFor(data, kind, reply);
@@ -231,10 +231,8 @@ bool MessagesDecoder::addCalls(bool wasCut, std::vector<std::optional<std::size_
         // The one that was being written when the answer was cut; without arguments nothing shows that it is half.
         if (wasCut && arguments.empty() && i + 1 == m_blocks.size())
             continue;
-        positions[i] = reply.addToolCall({.id = block.callId,
-                                          .index = static_cast<std::int64_t>(i),
-                                          .name = block.name,
-                                          .arguments = arguments});
+        positions[i] = reply.addToolCall(
+            {.id = block.callId, .index = static_cast<std::int64_t>(i), .name = block.name, .arguments = arguments});
         if (!positions[i])
             return false;
     }

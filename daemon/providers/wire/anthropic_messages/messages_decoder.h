@@ -30,11 +30,11 @@ private:
         std::size_t textBytes = 0;
         std::string thinking;
         std::string signature;
-        std::string raw;        // Redacted: the block itself
+        std::string raw; // Redacted: the block itself
         std::string callId;
         std::string name;
-        std::string input;      // whole, as the block began with it
-        std::string pieces;     // of the JSON text
+        std::string input;  // whole, as the block began with it
+        std::string pieces; // of the JSON text
     };
 
     void takeStart(const json::Value &data, ReplyBuilder &reply);

@@ -249,7 +249,11 @@ void MessagesEncoder::writeThinking()
     case Kind::Unsaid: break;
     case Kind::Disabled: m_body.member("thinking").beginObject().field("type", "disabled").endObject(); break;
     case Kind::Budget:
-        m_body.member("thinking").beginObject().field("type", "enabled").field("budget_tokens", m_plan.budget).endObject();
+        m_body.member("thinking")
+            .beginObject()
+            .field("type", "enabled")
+            .field("budget_tokens", m_plan.budget)
+            .endObject();
         break;
     case Kind::Adaptive:
         m_body.member("thinking").beginObject().field("type", "adaptive").field("display", "summarized").endObject();

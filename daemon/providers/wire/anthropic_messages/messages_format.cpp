@@ -17,9 +17,8 @@ public:
     std::unique_ptr<ChunkDecoder> makeDecoder() const override { return std::make_unique<MessagesDecoder>(); }
 
 private:
-    WireDescriptor m_descriptor{.format = std::string(kFormatName),
-                                .driver = "anthropic-messages",
-                                .title = "Anthropic Messages"};
+    WireDescriptor m_descriptor{
+        .format = std::string(kFormatName), .driver = "anthropic-messages", .title = "Anthropic Messages"};
 };
 
 } // namespace

@@ -16,9 +16,9 @@ enum class ThinkingStyle {
 
 struct ModelTraits {
     ThinkingStyle style = ThinkingStyle::Budget;
-    bool thinksByDefault = false;   // from generation 5 on
-    bool hasXHigh = true;           // 4.6 knows low, medium, high, max
-    bool takesSchema = true;        // output_config.format; from 4.5 on
+    bool thinksByDefault = false;    // from generation 5 on
+    bool hasXHigh = true;            // 4.6 knows low, medium, high, max
+    bool takesSchema = true;         // output_config.format; from 4.5 on
     std::int64_t mostOutput = 64000; // tokens of one answer, thinking included
 };
 

@@ -50,7 +50,8 @@ ThinkingPlan planFor(const ModelTraits &traits, Effort effort, std::optional<std
     ThinkingPlan plan;
     plan.isThinking = effort == Effort::Auto ? traits.thinksByDefault : isAdaptive && effort != Effort::None;
 
-    const std::int64_t window = context ? static_cast<std::int64_t>(*context) : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t window = context ? static_cast<std::int64_t>(*context)
+                                        : std::numeric_limits<std::int64_t>::max();
     const std::int64_t fair = std::max<std::int64_t>(std::min(traits.mostOutput, window / 2), 1);
     const std::int64_t answer = wanted.value_or(std::min(plan.isThinking ? kAnswerWithThinking : kAnswer, fair));
     plan.maxTokens = std::max<std::int64_t>(answer, 1);

@@ -16,10 +16,10 @@ namespace cortexfs::wire::anthropic_messages {
 struct ThinkingPlan {
     enum class Kind { Unsaid, Disabled, Budget, Adaptive };
     Kind kind = Kind::Unsaid;
-    std::int64_t budget = 0;      // Budget
-    std::string_view effort;      // Adaptive: the word of output_config.effort
+    std::int64_t budget = 0; // Budget
+    std::string_view effort; // Adaptive: the word of output_config.effort
     std::int64_t maxTokens = 0;
-    bool isThinking = false;      // then no temperature may be sent
+    bool isThinking = false; // then no temperature may be sent
 };
 
 // `wanted`: tokens the user asked for; `context`: the model's whole window.

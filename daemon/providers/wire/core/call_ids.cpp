@@ -29,7 +29,8 @@ CallIds::CallIds(const models::Conversation &conversation, const std::function<b
         if (m_changed.contains(*id))
             continue;
         std::string base = id->substr(0, most);
-        std::replace_if(base.begin(), base.end(), [&](char c) { return !isAllowed(c); }, '_');
+        std::replace_if(
+            base.begin(), base.end(), [&](char c) { return !isAllowed(c); }, '_');
         if (base.empty())
             base = "call";
         std::string candidate = base;

@@ -20,10 +20,10 @@ public:
     struct Piece {
         enum class Kind { Raw, Text, Call };
         Kind kind = Kind::Text;
-        std::string raw;                         // Raw: JSON text of an object
-        std::string_view text;                   // Text: into the buffer given to arrange(); never empty
-        std::string tag;                         // Text: what addText() was given
-        const models::ToolCall *call = nullptr;  // Call: of the message
+        std::string raw;                        // Raw: JSON text of an object
+        std::string_view text;                  // Text: into the buffer given to arrange(); never empty
+        std::string tag;                        // Text: what addText() was given
+        const models::ToolCall *call = nullptr; // Call: of the message
     };
 
     void addRaw(std::string json);

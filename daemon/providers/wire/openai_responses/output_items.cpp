@@ -87,7 +87,8 @@ OutputItem *OutputItems::findFinished(const json::Value &item, std::int64_t posi
     const OutputItem::Kind kind = kindOf(item);
     if (OutputItem *known = byId(item["id"].stringOr("")); known && known->kind == kind)
         return known;
-    if (const std::string_view callId = item["call_id"].stringOr(""); kind == OutputItem::Kind::Call && !callId.empty()) {
+    if (const std::string_view callId = item["call_id"].stringOr("");
+        kind == OutputItem::Kind::Call && !callId.empty()) {
         const auto it = std::find_if(m_items.begin(), m_items.end(), [&](const OutputItem &known) {
             return known.kind == kind && known.callId == callId;
         });
@@ -112,7 +113,8 @@ std::vector<OutputItem *> OutputItems::inOrder()
     out.reserve(m_items.size());
     for (OutputItem &item : m_items)
         out.push_back(&item);
-    std::stable_sort(out.begin(), out.end(), [](const OutputItem *a, const OutputItem *b) { return a->index < b->index; });
+    std::stable_sort(out.begin(), out.end(),
+                     [](const OutputItem *a, const OutputItem *b) { return a->index < b->index; });
     return out;
 }
 

@@ -28,10 +28,10 @@ struct OutputItem {
     std::size_t textBytes = 0; // message
     std::string phase;         // message: "commentary", "final_answer", or empty
 
-    std::string callId;        // call
+    std::string callId; // call
     std::string name;
     std::string arguments;
-    bool isCut = false;        // the server says so
+    bool isCut = false; // the server says so
     bool isDone = false;
 
     Voice voice = Voice::None; // reasoning

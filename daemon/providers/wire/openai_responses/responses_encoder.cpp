@@ -16,8 +16,8 @@ using models::Message;
 using models::Part;
 
 constexpr std::array<std::string_view, 12> kReserved = {
-    "model", "input", "instructions", "stream", "stream_options", "tools",
-    "store", "include", "previous_response_id", "conversation", "background", "prompt"};
+    "model", "input",   "instructions",         "stream",       "stream_options", "tools",
+    "store", "include", "previous_response_id", "conversation", "background",     "prompt"};
 constexpr std::size_t kMostCallId = 64;
 constexpr std::int64_t kLeastTokens = 16; // less is an HTTP 400
 
@@ -40,8 +40,7 @@ ResponsesEncoder::ResponsesEncoder(const models::Conversation &conversation, con
     : m_conversation(conversation), m_context(context), m_traits(traitsOf(context.nativeModel)),
       m_effort(conversation.effort.value_or(context.effort)), m_toolNames(toolNamesFor(conversation)),
       m_callIds(conversation, isPrintable, kMostCallId)
-{
-}
+{}
 
 Result<WireRequest> ResponsesEncoder::encode()
 {

@@ -17,10 +17,8 @@ public:
     std::unique_ptr<ChunkDecoder> makeDecoder() const override { return std::make_unique<ResponsesDecoder>(); }
 
 private:
-    WireDescriptor m_descriptor{.format = std::string(kFormatName),
-                                .driver = "openai-responses",
-                                .title = "OpenAI Responses",
-                                .isRich = true};
+    WireDescriptor m_descriptor{
+        .format = std::string(kFormatName), .driver = "openai-responses", .title = "OpenAI Responses", .isRich = true};
 };
 
 } // namespace
