@@ -47,7 +47,7 @@ Error connectError(int number, const std::string &path)
     case ENOTDIR:
     case ECONNREFUSED:
     case ENOTSOCK:
-    case EPROTOTYPE: return errors::refused("cortexd is not running").withDetail(path);
+    case EPROTOTYPE: return errors::hostDown("cortexd is not running").withDetail(path);
     case EACCES:
     case EPERM: return errors::accessDenied("the control socket may not be used by this user").withDetail(path);
     default: return errors::fromErrno(number, path);

@@ -15,7 +15,7 @@ namespace cortexfs::control {
 
 class Connection {
 public:
-    // ECONNREFUSED: nobody listens there (no socket, a socket left by a killed daemon, something that is no socket);
+    // EHOSTDOWN: nobody listens there (no socket, a socket left by a killed daemon, something that is no socket);
     // EACCES; ETIMEDOUT: the daemon does not accept. Paths longer than sun_path are reached through their directory.
     static Result<Connection> open(const std::string &socketPath, Deadline deadline);
 

@@ -2,7 +2,8 @@
 // frame. A request is {"op":OP,"id":ID,...}; every reply carries the same id; the last one is
 //     {"id":ID,"type":"result",...}   or   {"id":ID,"type":"error","code":ERRNO,"message":TEXT}
 // and streams send other frames before it. Requests on one connection run concurrently. The peer is who the kernel says
-// (SO_PEERCRED). A frame that is no request gets {"id":null,"type":"error","code":"EINVAL"}; the connection stays.
+// (SO_PEERCRED). A frame that is no request gets {"id":null,"type":"error","code":"EINVAL"}; the connection stays. An id is
+// a string (or a number) of at most 256 bytes as JSON text.
 // Over 1 MiB: EMSGSIZE and close.
 //
 // Every peer may exec, status, doctor, provider.list, provider.get, model.list. The others need uid 0, the daemon's own
@@ -16,14 +17,18 @@
 //               always start ... done, also when the object does not exist. Then
 //                   {"id":ID,"type":"result","exit":N,"diagnostic":TEXT?}
 //               exit is the ABI's exit code, diagnostic the one line for stderr.
-//               With tty and no input: no stream, result with exit 2 and "usage":TEXT.
+//               With tty and no input: no stream, result with exit 2 and "usage":TEXT. A field of a wrong type is EINVAL
+//               without a stream; wrong types in a stdin frame end the stream with EINVAL.
 //   cancel      {id:ID}: ID of a running exec of this connection; no reply of its own, the exec ends with done cancelled.
 //   status      -> state version pid mode mount config state_dir runtime fuse:BOOL uptime_ms providers models runs
 //                  problems:[{where,code,message}]
 //   doctor      -> checks:[{name,status:"ok"|"warning"|"error",message,hint}]
 //   refresh     -> providers models problems:[...]     re-reads the configuration
-//   model.list  -> models:[{name,id,driver:[{purpose,drivers:[...]}],cap:[...],effort,limit:N|null,session,state}]
-//                  aliases:[{name,target:"P/M",user:BOOL}]
+//   model.list  {provider?, after?:"P/M"} ->
+//                  models:[{name,id,driver:{default:[...],exec:[...],socket:[...],agent:[...]},cap:[...],effort,
+//                           limit:N|null,session,state}]     by name
+//                  more:BOOL    true: ask again with `after` = the last name
+//                  aliases:[{name,target:"P/M",user:BOOL}]    on the first page only
 //   provider.list -> providers:[{name,file,base_url,enabled,formats,default_model,models:N,key:"filled"|"missing"|"none"}]
 //                    invalid:[{file,code,message}]
 //   provider.get  {name} -> name file etag config:{the file's JSON} slots:[{name,state:"filled"|"invalid",reason?}]

@@ -50,16 +50,22 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("line");
         QTest::addColumn<QByteArray>("says");
         QTest::newRow("a mistyped command gets the right one")
-            << QByteArray("stauts") << QByteArray("unknown command \"stauts\", did you mean \"status\"?; see \"ctx --help\"");
-        QTest::newRow("a word that is near nothing") << QByteArray("xyzzyq") << QByteArray("unknown command \"xyzzyq\"; see");
+            << QByteArray("stauts")
+            << QByteArray("unknown command \"stauts\", did you mean \"status\"?; see \"ctx --help\"");
+        QTest::newRow("a word that is near nothing")
+            << QByteArray("xyzzyq") << QByteArray("unknown command \"xyzzyq\"; see");
         QTest::newRow("an unknown option of a command")
-            << QByteArray("ls --jason") << QByteArray("unknown option --jason, did you mean --json?; see \"ctx help ls\"");
+            << QByteArray("ls --jason")
+            << QByteArray("unknown option --jason, did you mean --json?; see \"ctx help ls\"");
         QTest::newRow("an unknown letter") << QByteArray("ls -lz") << QByteArray("unknown option -z");
-        QTest::newRow("an unknown option before the command") << QByteArray("--foo ls") << QByteArray("unknown option --foo");
-        QTest::newRow("--json where there are no facts") << QByteArray("cat --json x") << QByteArray("unknown option --json");
+        QTest::newRow("an unknown option before the command")
+            << QByteArray("--foo ls") << QByteArray("unknown option --foo");
+        QTest::newRow("--json where there are no facts")
+            << QByteArray("cat --json x") << QByteArray("unknown option --json");
         QTest::newRow("an option without its value") << QByteArray("--root") << QByteArray("--root needs a DIR");
         QTest::newRow("a value for a flag") << QByteArray("ls --long=1") << QByteArray("--long takes no value");
-        QTest::newRow("a missing argument") << QByteArray("which") << QByteArray("NAME is missing; see \"ctx help which\"");
+        QTest::newRow("a missing argument")
+            << QByteArray("which") << QByteArray("NAME is missing; see \"ctx help which\"");
         QTest::newRow("set without a value") << QByteArray("set model/a/b/effort") << QByteArray("VALUE is missing");
         QTest::newRow("an argument too many") << QByteArray("status now") << QByteArray("unexpected argument \"now\"");
         QTest::newRow("a group alone") << QByteArray("provider") << QByteArray("needs one of: list show key test");
@@ -128,7 +134,8 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("line");
         QTest::newRow("as an argument") << QByteArray("provider key set local CANARY-KEY");
         QTest::newRow("as an unknown option's value") << QByteArray("provider key set local --key=CANARY-KEY");
-        QTest::newRow("as an unknown option and its argument") << QByteArray("provider key set local --value CANARY-KEY");
+        QTest::newRow("as an unknown option and its argument")
+            << QByteArray("provider key set local --value CANARY-KEY");
         QTest::newRow("as letters") << QByteArray("provider key set local -CANARY-KEY");
     }
     void aKeyOnTheLineIsRefusedAndWiped()

@@ -12,9 +12,10 @@ using namespace cortexfs::ctx::test;
 
 namespace {
 
-constexpr char kStatus[] = R"("state":"ready","version":"0.1.7","pid":42,"mode":"user","mount":"/m","config":"/c",)"
-                           R"("state_dir":"/s","runtime":"/r","fuse":true,"uptime_ms":185000,"providers":2,"models":14,"runs":1,)"
-                           R"("problems":[])";
+constexpr char kStatus[] =
+    R"("state":"ready","version":"0.1.7","pid":42,"mode":"user","mount":"/m","config":"/c",)"
+    R"("state_dir":"/s","runtime":"/r","fuse":true,"uptime_ms":185000,"providers":2,"models":14,"runs":1,)"
+    R"("problems":[])";
 constexpr char kModels[] =
     R"("models":[{"name":"debug/echo","id":"debug/echo","cap":["chat","stream"],"effort":"auto","limit":null,)"
     R"("session":"none","state":"ready"},{"name":"local/m1","id":"local/m1","cap":["chat","vision"],"effort":"high",)"
@@ -52,7 +53,8 @@ private Q_SLOTS:
     {
         World world;
         world.daemon().reply("status", R"("state":"ready","version":"0.1.7","fuse":false,)"
-                                       "\"problems\":[{\"where\":\"providers.d/a.json\",\"code\":\"EINVAL\",\"message\":\"/x: \\u001b[31m bad\"}]");
+                                       "\"problems\":[{\"where\":\"providers.d/"
+                                       "a.json\",\"code\":\"EINVAL\",\"message\":\"/x: \\u001b[31m bad\"}]");
         const Outcome outcome = world.run({"status"});
         QVERIFY(has(outcome.out, "none (started with --no-fuse)"));
         QVERIFY(has(outcome.out, "problems:\n  providers.d/a.json  EINVAL  /x: \\x1b[31m bad\n"));
@@ -65,7 +67,8 @@ private Q_SLOTS:
         const Outcome good = world.run({"refresh"});
         QCOMPARE(good.exitCode, 0);
         COMPARE_TEXT(good.out, "configuration read again: 1 provider, 3 models\n");
-        world.daemon().reply("refresh", R"("providers":1,"models":3,"problems":[{"where":"a.json","code":"EINVAL","message":"m"}])");
+        world.daemon().reply(
+            "refresh", R"("providers":1,"models":3,"problems":[{"where":"a.json","code":"EINVAL","message":"m"}])");
         const Outcome bad = world.run({"refresh"});
         QCOMPARE(bad.exitCode, 1);
         QVERIFY(has(bad.out, "  a.json  EINVAL  m\n"));
@@ -103,7 +106,8 @@ private Q_SLOTS:
                 char name[32];
                 std::snprintf(name, sizeof name, "p/m%05d", i);
                 members += std::string(i > start ? "," : "") + "{\"name\":\"" + name
-                    + "\",\"id\":\"x\",\"cap\":[\"chat\",\"stream\",\"vision\"],\"effort\":\"auto\",\"limit\":128000,\"state\":\"ready\"}";
+                           + "\",\"id\":\"x\",\"cap\":[\"chat\",\"stream\",\"vision\"],\"effort\":\"auto\",\"limit\":"
+                             "128000,\"state\":\"ready\"}";
             }
             peer.result(request, members + "],\"aliases\":[],\"more\":" + (end < 10'000 ? "true" : "false"));
         });
@@ -116,12 +120,14 @@ private Q_SLOTS:
     void providersAreListedWithTheInvalidOnes()
     {
         World world;
-        world.daemon().reply("provider.list",
-                             "\"providers\":[{\"name\":\"local\",\"file\":\"a.json\",\"base_url\":\"http://127.0.0.1:1/v1\",\"enabled\":true,"
-                             R"("formats":["openai.chat"],"default_model":"m1","models":3,"key":"none"},)"
-                             "{\"name\":\"far\",\"file\":\"b.json\",\"base_url\":\"https://far.example/v1\",\"enabled\":false,"
-                             R"("formats":[],"default_model":"","models":120,"key":"missing"}],)"
-                             R"("invalid":[{"file":"c.json","code":"EINVAL","message":"/base_url: missing"}])");
+        world.daemon().reply(
+            "provider.list",
+            "\"providers\":[{\"name\":\"local\",\"file\":\"a.json\",\"base_url\":\"http://127.0.0.1:1/"
+            "v1\",\"enabled\":true,"
+            R"("formats":["openai.chat"],"default_model":"m1","models":3,"key":"none"},)"
+            "{\"name\":\"far\",\"file\":\"b.json\",\"base_url\":\"https://far.example/v1\",\"enabled\":false,"
+            R"("formats":[],"default_model":"","models":120,"key":"missing"}],)"
+            R"("invalid":[{"file":"c.json","code":"EINVAL","message":"/base_url: missing"}])");
         const Outcome outcome = world.run({"provider", "list"});
         COMPARE_TEXT(outcome.out, "PROVIDER  STATE     KEY         MODELS  DEFAULT MODEL  BASE URL\n"
                                   "local     enabled   not needed       3  m1             http://127.0.0.1:1/v1\n"
@@ -135,22 +141,27 @@ private Q_SLOTS:
     void oneProviderIsShown()
     {
         World world;
-        world.daemon().reply("provider.get", R"("name":"local","file":"a.json","etag":"e","config":{"name":"local","models":["b","a"]},)"
-                                             R"("slots":[{"name":"default","state":"filled"},{"name":"x","state":"invalid","reason":"mode 0644"}])");
+        world.daemon().reply(
+            "provider.get",
+            R"("name":"local","file":"a.json","etag":"e","config":{"name":"local","models":["b","a"]},)"
+            R"("slots":[{"name":"default","state":"filled"},{"name":"x","state":"invalid","reason":"mode 0644"}])");
         const Outcome outcome = world.run({"provider", "show", "local"});
         COMPARE_TEXT(outcome.out, "name  local\n"
                                   "file  a.json\n"
                                   "key   slot default filled\n"
                                   "key   slot x invalid: mode 0644\n"
                                   "{\n  \"name\": \"local\",\n  \"models\": [\n    \"b\",\n    \"a\"\n  ]\n}\n");
-        QCOMPARE(world.daemon().request("provider.get"), std::string(R"({"op":"provider.get","id":"c1","name":"local"})"));
+        QCOMPARE(world.daemon().request("provider.get"),
+                 std::string(R"({"op":"provider.get","id":"c1","name":"local"})"));
     }
 
     void aProviderTestTellsTheRoute()
     {
         World world;
-        world.daemon().reply("provider.test", R"("model":"local/m1","ok":true,"transport":"direct","slot":"default","rule":"fallback: direct",)"
-                                              R"("status":200,"first_token_ms":412,"total_ms":873)");
+        world.daemon().reply(
+            "provider.test",
+            R"("model":"local/m1","ok":true,"transport":"direct","slot":"default","rule":"fallback: direct",)"
+            R"("status":200,"first_token_ms":412,"total_ms":873)");
         const Outcome good = world.run({"provider", "test", "local", "--model", "m1"});
         QCOMPARE(good.exitCode, 0);
         COMPARE_TEXT(good.out, "local/m1: works\n"
@@ -171,8 +182,10 @@ private Q_SLOTS:
         QTest::newRow("no key") << QByteArray("ENOKEY") << 69 << QByteArray("ctx provider key set local");
         QTest::newRow("a wrong key") << QByteArray("EACCES") << 13 << QByteArray("is the key right?");
         QTest::newRow("an unknown model") << QByteArray("ENOENT") << 1 << QByteArray("--model");
-        QTest::newRow("a host that is not there") << QByteArray("EHOSTUNREACH") << 69 << QByteArray("is base_url right?");
-        QTest::newRow("a refused connection") << QByteArray("ECONNREFUSED") << 69 << QByteArray("ctx provider show local");
+        QTest::newRow("a host that is not there")
+            << QByteArray("EHOSTUNREACH") << 69 << QByteArray("is base_url right?");
+        QTest::newRow("a refused connection")
+            << QByteArray("ECONNREFUSED") << 69 << QByteArray("ctx provider show local");
         QTest::newRow("nonsense") << QByteArray("EBADMSG") << 70 << QByteArray("local: it failed (EBADMSG)\n");
     }
     void aFailedProviderTestSaysWhatToDo()
@@ -181,8 +194,8 @@ private Q_SLOTS:
         QFETCH(int, exitCode);
         QFETCH(QByteArray, says);
         World world;
-        world.daemon().reply("provider.test", "\"model\":\"local/m1\",\"ok\":false,\"status\":0,\"error\":{\"code\":\"" + code.toStdString()
-                                                  + "\",\"message\":\"it failed\"}");
+        world.daemon().reply("provider.test", "\"model\":\"local/m1\",\"ok\":false,\"status\":0,\"error\":{\"code\":\""
+                                                  + code.toStdString() + "\",\"message\":\"it failed\"}");
         const Outcome outcome = world.run({"provider", "test", "local"});
         QCOMPARE(outcome.exitCode, exitCode);
         QVERIFY2(has(outcome.err, says.toStdString()), outcome.err.c_str());
@@ -197,10 +210,11 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("code");
         QTest::addColumn<int>("exitCode");
         const std::pair<const char *, int> rows[] = {
-            {"EINVAL", 2}, {"EMSGSIZE", 2}, {"E2BIG", 2}, {"ENOTSUP", 2}, {"EACCES", 13}, {"EPERM", 13}, {"ENOKEY", 69},
-            {"EHOSTDOWN", 69}, {"EHOSTUNREACH", 69}, {"ECONNREFUSED", 69}, {"ETIMEDOUT", 69}, {"EAGAIN", 69}, {"EDQUOT", 69},
-            {"ENODEV", 69}, {"ECONNRESET", 69}, {"EIO", 70}, {"EPROTO", 70}, {"EBADMSG", 70}, {"ENOENT", 1}, {"EROFS", 1},
-            {"EEXIST", 1}, {"ESTALE", 1}};
+            {"EINVAL", 2},     {"EMSGSIZE", 2}, {"E2BIG", 2},      {"ENOTSUP", 2},       {"EACCES", 13},
+            {"EPERM", 13},     {"ENOKEY", 69},  {"EHOSTDOWN", 69}, {"EHOSTUNREACH", 69}, {"ECONNREFUSED", 69},
+            {"ETIMEDOUT", 69}, {"EAGAIN", 69},  {"EDQUOT", 69},    {"ENODEV", 69},       {"ECONNRESET", 69},
+            {"EIO", 70},       {"EPROTO", 70},  {"EBADMSG", 70},   {"ENOENT", 1},        {"EROFS", 1},
+            {"EEXIST", 1},     {"ESTALE", 1}};
         for (const auto &[code, exit] : rows)
             QTest::newRow(code) << QByteArray(code) << exit;
     }
@@ -255,7 +269,8 @@ private Q_SLOTS:
         World world;
         std::string models = "\"models\":[";
         for (int i = 0; i < 9000; ++i)
-            models += std::string(i ? "," : "") + "{\"name\":\"p/m" + std::to_string(i) + "\",\"cap\":[\"chat\"],\"state\":\"ready\"}";
+            models += std::string(i ? "," : "") + "{\"name\":\"p/m" + std::to_string(i)
+                      + "\",\"cap\":[\"chat\"],\"state\":\"ready\"}";
         world.daemon().reply("model.list", models + "],\"aliases\":[]");
         const Outcome outcome = world.shell("\"$CTX\" model ls | head -n 1; echo ${PIPESTATUS[0]}");
         COMPARE_TEXT(outcome.out, "MODEL      LIMIT  EFFORT  STATE  ALIASES  CAPABILITIES\n141\n");

@@ -14,6 +14,7 @@
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace cortexfs::ctx::test {
@@ -29,7 +30,8 @@ struct Child {
     bool isLate() const { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(kLimitMs); }
 };
 
-[[noreturn]] void become(const std::vector<std::string> &arguments, const std::map<std::string, std::string> &environment)
+[[noreturn]] void become(const std::vector<std::string> &arguments,
+                         const std::map<std::string, std::string> &environment)
 {
     std::vector<char *> argv;
     for (const std::string &argument : arguments)
@@ -118,7 +120,8 @@ void World::makeTree()
 {
     write("status", "state=ready\nversion=" CORTEXFS_VERSION "\n", 0444);
     write("model/debug/echo",
-          "#!/usr/bin/cortexfs-object-runner\n# cortexfs.object=model\n# cortexfs.description=echoes its input\n", 0555);
+          "#!/usr/bin/cortexfs-object-runner\n# cortexfs.object=model\n# cortexfs.description=echoes its input\n",
+          0555);
     for (const auto &[name, value] : std::map<std::string, std::string>{{"effort", "auto\n"},
                                                                         {"default", ""},
                                                                         {"fallback", "local/m1\n"},
@@ -138,8 +141,7 @@ void World::makeTree()
         ::mkdir((m_root + directory).c_str(), 0755);
 }
 
-std::map<std::string, std::string>
-World::fullEnvironment(const std::map<std::string, std::string> &changes) const
+std::map<std::string, std::string> World::fullEnvironment(const std::map<std::string, std::string> &changes) const
 {
     std::map<std::string, std::string> all = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                                               {"HOME", m_base},
@@ -257,6 +259,8 @@ Outcome World::runOnTerminal(const std::vector<std::string> &arguments, const Ty
         }
     }
     noteEnd(outcome, child, wasLate);
+    termios settings = {};
+    outcome.echoesAfter = ::tcgetattr(master, &settings) == 0 && (settings.c_lflag & ECHO) != 0;
     ::close(master);
     return outcome;
 }

@@ -18,6 +18,7 @@ struct Outcome {
     int signal = 0;
     std::string out;
     std::string err;
+    bool echoesAfter = true; // of a run on a terminal: does it show what is typed, afterwards?
 };
 
 // What happens on the terminal side of a pty run, called again and again with all that was shown so far until it gives

@@ -26,8 +26,11 @@ private Q_SLOTS:
         World world;
         world.makeTree();
         world.write("model/debug/echo", "#!" + programPath() + "\n", 0555);
-        world.daemon().reply("status", "\"state\":\"ready\",\"version\":\"9.9.9\",\"pid\":1,\"fuse\":true,\"mount\":\"" + world.root() + "\"");
-        world.daemon().reply("doctor", R"("checks":[{"name":"provider far","status":"warning","message":"no key","hint":"ctx provider key set far"}])");
+        world.daemon().reply("status", "\"state\":\"ready\",\"version\":\"9.9.9\",\"pid\":1,\"fuse\":true,\"mount\":\""
+                                           + world.root() + "\"");
+        world.daemon().reply(
+            "doctor",
+            R"("checks":[{"name":"provider far","status":"warning","message":"no key","hint":"ctx provider key set far"}])");
         const Outcome outcome = world.run({"doctor"});
         QVERIFY(has(outcome.out, "ok       cortexd"));
         QVERIFY(has(outcome.out, "cortexd is 9.9.9, ctx is " CORTEXFS_VERSION));
@@ -44,7 +47,8 @@ private Q_SLOTS:
         World world;
         world.makeTree();
         world.daemon().reply("status", "\"state\":\"ready\",\"version\":\"" CORTEXFS_VERSION "\",\"fuse\":true");
-        world.daemon().reply("doctor", R"("checks":[{"name":"state","status":"error","message":"disk full","hint":""}])");
+        world.daemon().reply("doctor",
+                             R"("checks":[{"name":"state","status":"error","message":"disk full","hint":""}])");
         const Outcome outcome = world.run({"doctor"});
         QCOMPARE(outcome.exitCode, 1);
         QVERIFY(has(outcome.out, "error    state"));

@@ -83,9 +83,8 @@ FakeDaemon::FakeDaemon(const std::string &socketPath)
         std::abort(); // the test's own fault
     std::memcpy(address.sun_path, socketPath.c_str(), socketPath.size() + 1);
     m_listener = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const bool isListening =
-        ::bind(m_listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0
-        && ::listen(m_listener.get(), 64) == 0;
+    const bool isListening = ::bind(m_listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0
+                             && ::listen(m_listener.get(), 64) == 0;
     if (!isListening) {
         std::perror(socketPath.c_str());
         std::abort();
@@ -125,7 +124,8 @@ void FakeDaemon::acceptLoop()
             const std::lock_guard lock(m_mutex);
             m_live.push_back(fd.get());
         }
-        m_threads.emplace_back([this, shared = std::make_shared<UniqueFd>(std::move(fd))] { serve(std::move(*shared)); });
+        m_threads.emplace_back(
+            [this, shared = std::make_shared<UniqueFd>(std::move(fd))] { serve(std::move(*shared)); });
     }
 }
 

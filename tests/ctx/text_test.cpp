@@ -13,7 +13,8 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("given");
         QTest::addColumn<QByteArray>("shown");
         QTest::newRow("plain text stays") << QByteArray("a b") << QByteArray("a b");
-        QTest::newRow("letters of the world stay") << QByteArray("\u6a21\u578b \u00e9 \U0001F600") << QByteArray("\u6a21\u578b \u00e9 \U0001F600");
+        QTest::newRow("letters of the world stay")
+            << QByteArray("\u6a21\u578b \u00e9 \U0001F600") << QByteArray("\u6a21\u578b \u00e9 \U0001F600");
         QTest::newRow("a line break cannot forge a line") << QByteArray("a\nctx: b") << QByteArray("a\\nctx: b");
         QTest::newRow("an escape cannot move the cursor") << QByteArray("\x1b[2J") << QByteArray("\\x1b[2J");
         QTest::newRow("DEL and NUL are shown") << QByteArray("\x7f\0z", 3) << QByteArray("\\x7f\\x00z");

@@ -12,9 +12,10 @@ using namespace cortexfs::ctx::test;
 
 namespace {
 
-constexpr char kStatus[] = R"("state":"ready","version":"0.1.7","pid":42,"mode":"user","mount":"/m","config":"/c",)"
-                           R"("state_dir":"/s","runtime":"/r","fuse":true,"uptime_ms":185000,"providers":2,"models":14,"runs":1,)"
-                           R"("problems":[])";
+constexpr char kStatus[] =
+    R"("state":"ready","version":"0.1.7","pid":42,"mode":"user","mount":"/m","config":"/c",)"
+    R"("state_dir":"/s","runtime":"/r","fuse":true,"uptime_ms":185000,"providers":2,"models":14,"runs":1,)"
+    R"("problems":[])";
 constexpr char kModels[] =
     R"("models":[{"name":"debug/echo","id":"debug/echo","cap":["chat","stream"],"effort":"auto","limit":null,)"
     R"("session":"none","state":"ready"},{"name":"local/m1","id":"local/m1","cap":["chat","vision"],"effort":"high",)"
@@ -120,19 +121,23 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("name");
         QTest::addColumn<QByteArray>("shown");
         QTest::newRow("an alias") << QByteArray("main")
-                                  << QByteArray("ROOT/model/main\n  leads to  ROOT/model/debug/echo\n  kind      alias\n"
-                                                "  is        echoes its input\n  controls  ROOT/model/debug/echo.d\n");
-        QTest::newRow("a model") << QByteArray("local/m1") << QByteArray("ROOT/model/local/m1\n  kind      model\n"
-                                                                         "  controls  ROOT/model/local/m1.d\n");
+                                  << QByteArray(
+                                         "ROOT/model/main\n  leads to  ROOT/model/debug/echo\n  kind      alias\n"
+                                         "  is        echoes its input\n  controls  ROOT/model/debug/echo.d\n");
+        QTest::newRow("a model") << QByteArray("local/m1")
+                                 << QByteArray("ROOT/model/local/m1\n  kind      model\n"
+                                               "  controls  ROOT/model/local/m1.d\n");
         QTest::newRow("an agent") << QByteArray("coder")
                                   << QByteArray("ROOT/agent/coder\n  kind      agent\n  is        writes code\n"
                                                 "  controls  ROOT/agent/coder.d\n");
         QTest::newRow("a tool") << QByteArray("fs.read") << QByteArray("ROOT/tool/fs.read\n  kind  tool\n");
         QTest::newRow("a path") << QByteArray("ROOT/model/local/m1")
-                                << QByteArray("ROOT/model/local/m1\n  kind      model\n  controls  ROOT/model/local/m1.d\n");
-        QTest::newRow("a broken link") << QByteArray("broken")
-                                       << QByteArray("ROOT/model/broken\n  leads to  ROOT/model/gone/away (which does not exist)\n"
-                                                     "  kind      alias\n");
+                                << QByteArray(
+                                       "ROOT/model/local/m1\n  kind      model\n  controls  ROOT/model/local/m1.d\n");
+        QTest::newRow("a broken link")
+            << QByteArray("broken")
+            << QByteArray("ROOT/model/broken\n  leads to  ROOT/model/gone/away (which does not exist)\n"
+                          "  kind      alias\n");
     }
     void whichFindsNames()
     {
@@ -176,7 +181,8 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("says");
         QTest::newRow("absent") << QByteArray("model/x/y") << 1
                                 << QByteArray("model/x/y: no such file or object (ENOENT); \"ctx ls model/x\"");
-        QTest::newRow("a directory") << QByteArray("model") << 1 << QByteArray("is a directory (EISDIR); list it with: ctx ls model");
+        QTest::newRow("a directory") << QByteArray("model") << 1
+                                     << QByteArray("is a directory (EISDIR); list it with: ctx ls model");
         QTest::newRow("a broken link") << QByteArray("model/broken") << 1 << QByteArray("(ENOENT)");
     }
     void catSaysWhyNot()
@@ -204,15 +210,16 @@ private Q_SLOTS:
         QTest::newRow("without the .d") << QList<QByteArray>{"model/debug/echo/effort", "max"} << QByteArray()
                                         << QByteArray("model/debug/echo.d/effort") << QByteArray("max\n")
                                         << QByteArray("model/debug/echo.d/effort = max\n");
-        QTest::newRow("through an alias") << QList<QByteArray>{"model/main/effort", "low"} << QByteArray()
-                                          << QByteArray("model/debug/echo.d/effort") << QByteArray("low\n")
-                                          << QByteArray("model/debug/echo.d/effort = low\n");
+        QTest::newRow("through an alias")
+            << QList<QByteArray>{"model/main/effort", "low"} << QByteArray() << QByteArray("model/debug/echo.d/effort")
+            << QByteArray("low\n") << QByteArray("model/debug/echo.d/effort = low\n");
         QTest::newRow("several lines") << QList<QByteArray>{"model/debug/echo/fallback", "a/b", "c/d"} << QByteArray()
                                        << QByteArray("model/debug/echo.d/fallback") << QByteArray("a/b\nc/d\n")
                                        << QByteArray("model/debug/echo.d/fallback =\n  a/b\n  c/d\n");
-        QTest::newRow("from standard input") << QList<QByteArray>{"model/debug/echo/default", "-"} << QByteArray("a=1\nb=2\n")
-                                             << QByteArray("model/debug/echo.d/default") << QByteArray("a=1\nb=2\n")
-                                             << QByteArray("model/debug/echo.d/default =\n  a=1\n  b=2\n");
+        QTest::newRow("from standard input")
+            << QList<QByteArray>{"model/debug/echo/default", "-"} << QByteArray("a=1\nb=2\n")
+            << QByteArray("model/debug/echo.d/default") << QByteArray("a=1\nb=2\n")
+            << QByteArray("model/debug/echo.d/default =\n  a=1\n  b=2\n");
         QTest::newRow("emptied") << QList<QByteArray>{"model/debug/echo/fallback", ""} << QByteArray()
                                  << QByteArray("model/debug/echo.d/fallback") << QByteArray("")
                                  << QByteArray("model/debug/echo.d/fallback is now empty\n");
@@ -245,7 +252,8 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("path");
         QTest::addColumn<int>("exitCode");
         QTest::addColumn<QByteArray>("says");
-        QTest::newRow("an object") << QByteArray("model/debug/echo") << 2 << QByteArray("\"ctx ls model/debug/echo.d\" lists what can be set");
+        QTest::newRow("an object") << QByteArray("model/debug/echo") << 2
+                                   << QByteArray("\"ctx ls model/debug/echo.d\" lists what can be set");
         QTest::newRow("an alias") << QByteArray("model/main") << 2 << QByteArray("ln -sfn ");
         QTest::newRow("a file at home") << QByteArray("home/note") << 2 << QByteArray("with the usual tools");
         QTest::newRow("an absent control") << QByteArray("model/debug/echo/colour") << 1 << QByteArray("(ENOENT)");
@@ -281,7 +289,8 @@ private Q_SLOTS:
         World world;
         const Outcome lines = world.run({"env"});
         QVERIFY(has(lines.out, "export CTX_ROOT='" + world.root() + "'\n"));
-        const Outcome twice = world.shell(R"sh(eval "$("$CTX" env)"; eval "$("$CTX" env)"; echo "$CTX_ROOT|$CORTEXFS_RUNTIME_DIR|$PATH")sh");
+        const Outcome twice = world.shell(
+            R"sh(eval "$("$CTX" env)"; eval "$("$CTX" env)"; echo "$CTX_ROOT|$CORTEXFS_RUNTIME_DIR|$PATH")sh");
         COMPARE_TEXT(twice.out, QByteArray::fromStdString(world.root() + "|" + world.runtime() + "|" + world.root()
                                                           + "/bin:/usr/local/bin:/usr/bin:/bin\n"));
         const Outcome odd = world.shell("eval \"$(\"$CTX\" --root \"/tmp/it's a \\$root\" env)\"; echo \"$CTX_ROOT\"");
@@ -296,7 +305,8 @@ private Q_SLOTS:
         world.daemon().reply("status", R"("state":"ready","fuse":false,"mount":"/elsewhere")");
         const Outcome noFuse = world.run({"ls"});
         QCOMPARE(noFuse.exitCode, 69);
-        QVERIFY2(has(noFuse.err, "cortexd runs without a mount (--no-fuse) (ENODEV); \"ctx model ls\""), noFuse.err.c_str());
+        QVERIFY2(has(noFuse.err, "cortexd runs without a mount (--no-fuse) (ENODEV); \"ctx model ls\""),
+                 noFuse.err.c_str());
         world.daemon().reply("status", R"("state":"ready","fuse":true,"mount":"/elsewhere")");
         const Outcome moved = world.run({"cat", "model/debug/echo"});
         QCOMPARE(moved.exitCode, 69);

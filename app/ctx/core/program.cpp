@@ -94,6 +94,8 @@ int runProgram(std::span<char *const> arguments, const Environment &environment)
     }
     invocation->setSession(*session);
     const Result<int> ended = invocation->command().run(*invocation);
+    if (!ended && ended.error().number() == EPIPE)
+        endOfReader();
     const int code = finish(out, ended ? *ended : exitCodeFor(ended.error().number()));
     if (!ended)
         printFailure(ended.error());

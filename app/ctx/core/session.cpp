@@ -125,8 +125,8 @@ Result<control::Client> Session::connect(std::chrono::milliseconds time)
         return client;
     const Error &error = client.error();
     switch (error.number()) {
-    case ECONNREFUSED:
-        return errors::refused("cortexd is not running (nothing listens on " + controlSocket() + "); " + startHint());
+    case EHOSTDOWN:
+        return errors::hostDown("cortexd is not running (nothing listens on " + controlSocket() + "); " + startHint());
     case EACCES:
         return errors::accessDenied("no access to " + controlSocket()
                                     + ": this cortexd belongs to another user; use --system, --user or --runtime");

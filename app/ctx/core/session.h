@@ -26,7 +26,7 @@ public:
     // The mounted tree. When only the runtime directory was given, the daemon there is asked.
     std::string mount();
     // Connects to the daemon. When only the tree was given, the tree says where its socket is. An absent daemon is
-    // ECONNREFUSED with how to start it.
+    // EHOSTDOWN with how to start it.
     Result<control::Client> connect(std::chrono::milliseconds time = control::kReplyTime);
     // connect() and one call.
     Result<json::Document> ask(std::string_view op, std::string_view members = {},

@@ -28,13 +28,7 @@ std::string objectOf(Session &session, std::string_view name)
 Result<int> run(const Invocation &invocation)
 {
     Session &session = invocation.session();
-    const std::string object = objectOf(session, invocation.word(0));
-    if (!json::isValidUtf8(object))
-        return errors::invalid("the object's name is not valid UTF-8");
-    Result<control::Client> client = session.connect();
-    if (!client)
-        return client.error();
-    return ObjectRun(std::move(*client)).run(object, invocation.words().subspan(1));
+    return ObjectRun(session, objectOf(session, invocation.word(0)), invocation.words().subspan(1)).run();
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 
 #include "app/ctx/core/output.h"
 #include "app/ctx/core/program.h"
-#include "app/ctx/core/session.h"
+#include "app/ctx/core/text.h"
 #include "common/abi/event.h"
 #include "common/base/limits.h"
 
@@ -23,12 +23,14 @@ constexpr std::size_t kInputPiece = 128 * limits::kKiB;
 // A pipe that polls writable takes this much without blocking.
 constexpr std::size_t kPipePiece = 4096;
 
-// SIGINT as something to poll: it must end the run, not this program. An ignored SIGINT (a background job) stays ignored.
-UniqueFd catchInterrupts()
+// SIGINT and SIGTERM as something to poll: they must end the run, not this program. Ignored ones (a background job)
+// stay ignored.
+UniqueFd catchSignals()
 {
     sigset_t set;
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGINT);
+    ::sigaddset(&set, SIGTERM);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -56,30 +58,42 @@ std::size_t begunCharacter(std::string_view text)
 
 } // namespace
 
-Result<int> ObjectRun::run(std::string_view object, std::span<const std::string_view> arguments)
+Result<int> ObjectRun::run()
 {
-    m_signals = catchInterrupts();
-    if (!m_signals.isValid())
-        return errors::fromErrno(errno, "signalfd");
-    if (const Result<void> sent = sendRequest(object, arguments); !sent)
-        return sent.error();
-    Result<int> ended = follow();
-    if (!ended && m_isStreamOpen && ended.error().number() != EPIPE) {
+    Result<int> ended = execute();
+    if (!ended && ended.error().number() != EPIPE) {
         closeStream(ended.error());
-        (void)writeFully(STDOUT_FILENO, m_output);
+        if (const Result<void> written = writeFully(STDOUT_FILENO, m_output); !written)
+            return written.error();
     }
-    return ended;
+    return m_signal != 0 ? Result<int>(128 + m_signal) : ended;
 }
 
-Result<void> ObjectRun::sendRequest(std::string_view object, std::span<const std::string_view> arguments)
+Result<int> ObjectRun::execute()
+{
+    m_signals = catchSignals();
+    if (!m_signals.isValid())
+        return errors::fromErrno(errno, "signalfd");
+    if (!json::isValidUtf8(m_object))
+        return errors::invalid("the object's name is not valid UTF-8");
+    Result<control::Client> client = m_session.connect();
+    if (!client)
+        return client.error();
+    m_client = std::move(*client);
+    if (const Result<void> sent = sendRequest(); !sent)
+        return sent.error();
+    return follow();
+}
+
+Result<void> ObjectRun::sendRequest()
 {
     const bool isTerminal = ::isatty(STDIN_FILENO) == 1;
-    m_isInputOpen = arguments.empty() && !isTerminal;
-    m_id = m_client.nextId();
+    m_isInputOpen = m_arguments.empty() && !isTerminal;
+    m_id = m_client->nextId();
     m_prefix = "{\"id\":\"" + m_id + "\",";
     json::Writer writer;
-    writer.beginObject().field("object", object).key("argv").beginArray();
-    for (const std::string_view argument : arguments) {
+    writer.beginObject().field("object", m_object).key("argv").beginArray();
+    for (const std::string_view argument : m_arguments) {
         if (!json::isValidUtf8(argument))
             return errors::invalid("an argument is not valid UTF-8");
         writer.string(argument);
@@ -90,7 +104,7 @@ Result<void> ObjectRun::sendRequest(std::string_view object, std::span<const std
     else
         writer.key("stdin").null();
     writer.field("cwd", workingDirectory()).field("tty", isTerminal).endObject();
-    return m_client.send(control::requestFrame("exec", m_id, membersOf(writer.text())));
+    return m_client->send(control::requestFrame("exec", m_id, membersOf(writer.text())));
 }
 
 Result<int> ObjectRun::follow()
@@ -100,24 +114,21 @@ Result<int> ObjectRun::follow()
         if (!isOver)
             return isOver.error();
         if (const Result<void> written = writeOut(); !written) {
-            if (written.error().number() == ECANCELED)
-                return kExitInterrupted;
             (void)cancel();
             return written.error();
         }
         if (*isOver)
             return m_exit;
-        std::array<pollfd, 3> wanted = {pollfd{m_client.connection().fd(), POLLIN, 0},
-                                        pollfd{m_signals.get(), POLLIN, 0},
+        std::array<pollfd, 3> wanted = {pollfd{connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
                                         pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0}};
         if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
             return errors::fromErrno(errno, "poll");
         if (wanted[1].revents) {
-            if (const Result<void> handled = handleInterrupt(); !handled)
-                return kExitInterrupted;
+            if (const Result<void> handled = handleSignal(); !handled)
+                return handled.error();
         }
         if (wanted[0].revents) {
-            if (const Result<void> read = m_client.connection().readAvailable(); !read) {
+            if (const Result<void> read = connection().readAvailable(); !read) {
                 // What had come before may be the whole answer.
                 const Result<bool> wasAll = takeFrames();
                 if (wasAll && *wasAll) {
@@ -166,12 +177,12 @@ Result<void> ObjectRun::sendInput(std::string_view text, bool isLast)
         m_isInputOpen = false;
     json::Writer writer;
     writer.beginObject().field("data", text).field("eof", isLast).endObject();
-    return m_client.send(control::requestFrame("stdin", m_id, membersOf(writer.text())));
+    return m_client->send(control::requestFrame("stdin", m_id, membersOf(writer.text())));
 }
 
 Result<bool> ObjectRun::takeFrames()
 {
-    while (const auto text = m_client.connection().takeFrame()) {
+    while (const auto text = connection().takeFrame()) {
         const Result<control::Frame> frame = control::readFrame(*text, m_id);
         if (!frame)
             return frame.error();
@@ -190,10 +201,10 @@ void ObjectRun::appendEvent(std::string_view frame, const json::Value &event)
 {
     const std::string_view type = event["type"].stringOr("");
     if (type == "start") {
-        m_isStreamOpen = true;
+        m_hasStarted = true;
         m_run = event["run"].stringOr("");
     } else if (type == "done") {
-        m_isStreamOpen = false;
+        m_isDone = true;
     }
     if (frame.starts_with(m_prefix)) {
         m_output += '{';
@@ -213,9 +224,8 @@ void ObjectRun::appendEvent(std::string_view frame, const json::Value &event)
 
 int ObjectRun::finish(const json::Value &result)
 {
-    const std::string_view usage = result["usage"].stringOr("");
-    if (!usage.empty())
-        printError(usage.substr(0, usage.find('\n')));
+    if (const std::string_view usage = result["usage"].stringOr(""); !usage.empty())
+        (void)writeFully(STDERR_FILENO, escapedLines(usage) + "\n");
     else if (const std::string_view diagnostic = result["diagnostic"].stringOr(""); !diagnostic.empty())
         printError(diagnostic);
     const auto exit = result["exit"].asInt().value_or(kExitInternal);
@@ -224,10 +234,20 @@ int ObjectRun::finish(const json::Value &result)
 
 void ObjectRun::closeStream(const Error &error)
 {
-    m_isStreamOpen = false;
-    abi::events::error(m_run, error).appendJson(m_output);
+    if (m_isDone)
+        return;
+    if (!m_hasStarted) {
+        constexpr std::string_view kModels = "model/";
+        m_run = "r0"; // no run of the daemon's
+        std::string name = json::toValidUtf8(m_object);
+        if (name.starts_with(kModels))
+            name.erase(0, kModels.size());
+        abi::events::start(m_run, std::move(name)).appendJson(m_output);
+        m_output += '\n';
+    }
+    abi::events::error(m_run, makeError(error.number(), json::toValidUtf8(error.text()))).appendJson(m_output);
     m_output += '\n';
-    abi::events::done(m_run, abi::RunStatus::Error).appendJson(m_output);
+    abi::events::done(m_run, m_signal != 0 ? abi::RunStatus::Cancelled : abi::RunStatus::Error).appendJson(m_output);
     m_output += '\n';
 }
 
@@ -240,7 +260,7 @@ Result<void> ObjectRun::writeOut()
         if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
             return errors::fromErrno(errno, "poll");
         if (wanted[1].revents) {
-            if (const Result<void> handled = handleInterrupt(); !handled)
+            if (const Result<void> handled = handleSignal(); !handled)
                 return handled;
         }
         if (!wanted[0].revents)
@@ -254,20 +274,21 @@ Result<void> ObjectRun::writeOut()
     return {};
 }
 
-// The first interrupt asks the daemon to cancel, and its end of the stream is waited for; the second one is ECANCELED.
-Result<void> ObjectRun::handleInterrupt()
+// The first signal asks the daemon to cancel, and its end of the stream is waited for; the second one ends the program,
+// in the middle of a line if need be.
+Result<void> ObjectRun::handleSignal()
 {
     signalfd_siginfo info = {};
     if (::read(m_signals.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
         return {};
-    if (m_wasInterrupted)
-        return errors::cancelled("interrupted");
-    m_wasInterrupted = true;
+    if (m_signal != 0)
+        ::_exit(128 + m_signal);
+    m_signal = static_cast<int>(info.ssi_signo);
     m_isInputOpen = false;
     (void)cancel(); // a connection that fails here ends the loop by itself
     return {};
 }
 
-Result<void> ObjectRun::cancel() { return m_client.send(control::requestFrame("cancel", m_id, {})); }
+Result<void> ObjectRun::cancel() { return m_client->send(control::requestFrame("cancel", m_id, {})); }
 
 } // namespace cortexfs::ctx::exec_command

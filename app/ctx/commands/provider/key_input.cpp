@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -21,8 +22,8 @@ volatile std::sig_atomic_t g_signal = 0;
 
 void noteSignal(int number) { g_signal = number; }
 
-// No echo while it lives. A signal that would end or stop the program interrupts the read first, so that the terminal is
-// restored in every case.
+// No echo while it lives. A signal that would end or stop the program ends the wait for input first, so that the terminal
+// is restored in every case.
 class QuietTerminal {
 public:
     explicit QuietTerminal(int fd) : m_fd(fd)
@@ -30,8 +31,13 @@ public:
         struct sigaction action = {};
         action.sa_handler = noteSignal;
         ::sigemptyset(&action.sa_mask);
-        for (std::size_t i = 0; i < std::size(kSignals); ++i)
+        sigset_t blocked;
+        ::sigemptyset(&blocked);
+        for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+            ::sigaddset(&blocked, kSignals[i]);
             ::sigaction(kSignals[i], &action, &m_before[i]);
+        }
+        ::sigprocmask(SIG_BLOCK, &blocked, &m_usualSignals);
         m_isQuiet = ::tcgetattr(fd, &m_saved) == 0;
         if (m_isQuiet) {
             termios quiet = m_saved;
@@ -46,23 +52,35 @@ public:
             ::tcsetattr(m_fd, TCSAFLUSH, &m_saved);
         for (std::size_t i = 0; i < std::size(kSignals); ++i)
             ::sigaction(kSignals[i], &m_before[i], nullptr);
+        ::sigprocmask(SIG_SETMASK, &m_usualSignals, nullptr);
     }
     QuietTerminal(const QuietTerminal &) = delete;
     QuietTerminal &operator=(const QuietTerminal &) = delete;
 
     bool isQuiet() const { return m_isQuiet; }
+    // Signals arrive in here and nowhere else, so none is lost between a look and a wait. False when one came.
+    bool waitForInput() const
+    {
+        pollfd entry = {m_fd, POLLIN, 0};
+        while (g_signal == 0) {
+            if (::ppoll(&entry, 1, nullptr, &m_usualSignals) > 0)
+                return true;
+        }
+        return false;
+    }
 
 private:
     static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
     int m_fd;
     termios m_saved = {};
+    sigset_t m_usualSignals = {};
     struct sigaction m_before[std::size(kSignals)] = {};
     bool m_isQuiet = false;
 };
 
-// Reads until the end, or until the end of the first line. The buffer is made once at its largest, so that growing does
+// Reads until the end; from a terminal, one line. The buffer is made once at its largest, so that growing does
 // not leave copies of the secret behind.
-Result<SecretString> readSecret(int fd, bool oneLine)
+Result<SecretString> readSecret(int fd, const QuietTerminal *terminal)
 {
     std::string text;
     text.reserve(limits::kSecretFile + 1);
@@ -70,15 +88,19 @@ Result<SecretString> readSecret(int fd, bool oneLine)
     std::size_t size = 0;
     int failure = 0;
     while (size < text.size()) {
+        if (terminal && !terminal->waitForInput()) {
+            failure = EINTR;
+            break;
+        }
         const ssize_t count = ::read(fd, text.data() + size, text.size() - size);
-        if (count < 0 && errno == EINTR && g_signal == 0)
+        if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             failure = errno;
         if (count <= 0)
             break;
         size += static_cast<std::size_t>(count);
-        if (oneLine && text[size - 1] == '\n')
+        if (terminal && text[size - 1] == '\n')
             break;
     }
     const bool isTooLong = size > limits::kSecretFile;
@@ -128,7 +150,7 @@ Result<SecretString> readTyped(const std::string &prompt)
             return errors::fromErrno(errno, "the terminal cannot be made silent, pipe the key in instead");
         if (const Result<void> asked = files::writeAll(terminal.get(), prompt); !asked)
             return asked.error();
-        secret = readSecret(terminal.get(), true);
+        secret = readSecret(terminal.get(), &quiet);
     }
     (void)files::writeAll(terminal.get(), "\n"); // the typed one was not shown
     return secret;
@@ -138,7 +160,7 @@ Result<SecretString> readTyped(const std::string &prompt)
 
 Result<SecretString> readKey(const std::string &prompt)
 {
-    Result<SecretString> secret = ::isatty(STDIN_FILENO) == 1 ? readTyped(prompt) : readSecret(STDIN_FILENO, false);
+    Result<SecretString> secret = ::isatty(STDIN_FILENO) == 1 ? readTyped(prompt) : readSecret(STDIN_FILENO, nullptr);
     if (!secret)
         return secret;
     return trimmed(*secret);
