@@ -12,14 +12,19 @@ namespace cortexfs::control {
 namespace {
 
 constexpr std::size_t kExecutionsPerClient = 256;
+// Every frame of a stream repeats it.
+constexpr std::size_t kIdBytes = 256;
 
 // The id of a request as JSON text. A string is the rule; a number is accepted and given back as it came.
 std::optional<std::string> idOf(const json::Value &frame)
 {
     const json::Value id = frame["id"];
-    if (id.isString() || id.isNumber())
-        return id.toJson();
-    return std::nullopt;
+    if (!id.isString() && !id.isNumber())
+        return std::nullopt;
+    std::string text = id.toJson();
+    if (text.size() > kIdBytes)
+        return std::nullopt;
+    return text;
 }
 
 } // namespace
@@ -73,7 +78,7 @@ private:
         if (!body.isObject() || !op || !id) {
             const char *reason = !body.isObject() ? "a frame is a JSON object"
                                  : !op            ? "op: missing or not a string"
-                                                  : "id: missing or not a string";
+                                                  : "id: missing, not a string or longer than 256 bytes";
             return m_socket->send(errorLine(id.value_or("null"), errors::invalid(reason)));
         }
         Request request{std::string(*op), *id, m_socket->peer(), body};
@@ -86,10 +91,11 @@ private:
 
     void dispatch(const Request &request)
     {
-        const Responder responder(request.idJson, [socket = QPointer<sockets::FrameSocket>(m_socket)](
-                                                      std::string_view line) {
-            if (socket)
-                socket->send(line);
+        ++m_openRequests;
+        // A Responder may outlive this connection and be answered late, but once: what it sends ends the request.
+        const Responder responder(request.idJson, [connection = QPointer<Connection>(this)](std::string_view line) {
+            if (connection)
+                connection->answer(line);
         });
         const auto it = m_server.m_operations.find(request.op);
         if (it == m_server.m_operations.end()) {
@@ -100,6 +106,13 @@ private:
                 return responder.error(allowed.error());
         }
         it->second.handler(request, responder);
+    }
+
+    void answer(std::string_view line)
+    {
+        m_socket->send(line);
+        --m_openRequests;
+        closeWhenDone();
     }
 
     Execution *find(const std::string &idJson) const
@@ -119,18 +132,17 @@ private:
             return m_socket->send(
                 errorLine(request.idJson, errors::busy("at most 256 executions at once on one connection")));
         }
-        if (!request.body["object"].isString())
-            return m_socket->send(errorLine(request.idJson, errors::invalid("object: missing or not a string")));
-        for (const json::Value &word : request.body["argv"].elements()) {
-            if (!word.isString())
-                return m_socket->send(errorLine(request.idJson, errors::invalid("argv: holds something that is no string")));
-        }
+        if (m_server.m_isShuttingDown)
+            return m_socket->send(errorLine(request.idJson, errors::hostDown("cortexd is stopping")));
+        if (const Result<void> checked = Execution::check(request.body); !checked)
+            return m_socket->send(errorLine(request.idJson, checked.error()));
         auto *execution = new Execution(request, m_server.m_exec, *m_socket, this);
         m_executions.push_back(execution);
         ++m_server.m_liveExecutions;
         ++m_server.m_totalExecutions;
         connect(execution, &Execution::finished, this, [this, execution] {
             m_executions.remove(execution);
+            m_server.m_totalRuns += execution->hasRun() ? 1 : 0;
             execution->deleteLater();
             if (--m_server.m_liveExecutions == 0)
                 Q_EMIT m_server.becameIdle();
@@ -152,7 +164,7 @@ private:
         }
         if (request.op == "cancel")
             return execution->cancel();
-        execution->addInput(request.body["data"].stringOr(""), request.body["eof"].asBool().value_or(false));
+        execution->addInput(request.body);
     }
 
     void abandonAll()
@@ -171,13 +183,14 @@ private:
 
     void closeWhenDone()
     {
-        if (m_hasReadAll && m_executions.empty())
+        if (m_hasReadAll && m_executions.empty() && m_openRequests == 0)
             m_socket->closeAfterSending();
     }
 
     ControlServer &m_server;
     sockets::FrameSocket *m_socket;
     std::list<Execution *> m_executions;
+    int m_openRequests = 0; // that are no executions
     bool m_hasReadAll = false;
     bool m_isGone = false;
 };
@@ -208,6 +221,7 @@ Result<void> ControlServer::listen(const std::string &path) { return m_listener.
 
 void ControlServer::shutDown()
 {
+    m_isShuttingDown = true;
     m_listener.close();
     for (QObject *child : this->children()) {
         if (auto *connection = dynamic_cast<Connection *>(child))

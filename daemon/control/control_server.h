@@ -24,11 +24,14 @@ public:
     void addHandler(const std::string &op, Authority authority, Handler handler);
     // Mode 0666: the directory and SO_PEERCRED decide. Errors as UnixListener::listen.
     Result<void> listen(const std::string &path);
-    // Stops accepting; live executions are cancelled and their clients get the end of the stream.
+    // Stops accepting clients and executions (EHOSTDOWN); live executions are cancelled and their clients get the end of
+    // the stream.
     void shutDown();
 
     int liveExecutions() const { return m_liveExecutions; }
     std::uint64_t totalExecutions() const { return m_totalExecutions; }
+    // Executions that ended after they had become a run.
+    std::uint64_t totalRuns() const { return m_totalRuns; }
 
 Q_SIGNALS:
     // The last live execution ended.
@@ -49,6 +52,8 @@ private:
     std::map<std::string, Operation, std::less<>> m_operations;
     int m_liveExecutions = 0;
     std::uint64_t m_totalExecutions = 0;
+    std::uint64_t m_totalRuns = 0;
+    bool m_isShuttingDown = false;
 };
 
 } // namespace cortexfs::control

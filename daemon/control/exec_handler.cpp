@@ -10,15 +10,46 @@ namespace {
 
 constexpr std::string_view kModelClass = "model/";
 
+// Longer than any name can be; what is said about an object that does not exist must fit into a frame.
+constexpr std::size_t kObjectBytes = 256;
+constexpr std::size_t kMessageBytes = 4096;
+
 std::string joinedWords(const json::Value &argv)
 {
     std::string out;
+    bool isFirst = true;
     for (const json::Value &word : argv.elements()) {
-        if (!out.empty())
+        if (!isFirst)
             out += ' ';
+        isFirst = false;
         out += word.stringOr("");
     }
     return out;
+}
+
+std::string objectPath(std::string_view text)
+{
+    if (text.starts_with('/'))
+        text.remove_prefix(1);
+    return clipped(text, kObjectBytes);
+}
+
+// The model's name as a run would say it: without the class.
+std::string modelName(std::string_view object)
+{
+    if (object.starts_with(kModelClass))
+        object.remove_prefix(kModelClass.size());
+    return std::string(object);
+}
+
+// "P/M" of a link's target: its last two components. The mount point may have any name, so nothing before them counts.
+std::string_view lastTwoComponents(std::string_view target)
+{
+    const std::size_t slash = target.rfind('/');
+    if (slash == std::string_view::npos || slash == 0)
+        return target;
+    const std::size_t before = target.rfind('/', slash - 1);
+    return before == std::string_view::npos ? target : target.substr(before + 1);
 }
 
 // "model/P/M" or "model/<alias>", as the runner and people name it.
@@ -27,12 +58,8 @@ const models::ModelEntry *findModel(const models::ModelCatalog &catalog, std::st
     if (!object.starts_with(kModelClass))
         return nullptr;
     std::string_view name = object.substr(kModelClass.size());
-    if (const models::ModelAlias *alias = catalog.alias(name)) {
-        const std::size_t at = alias->target.find(kModelClass);
-        if (at == std::string::npos)
-            return nullptr;
-        name = std::string_view(alias->target).substr(at + kModelClass.size());
-    }
+    if (const models::ModelAlias *alias = catalog.alias(name))
+        name = lastTwoComponents(alias->target);
     const auto ref = abi::parseModelRef(name);
     return ref ? catalog.find(*ref) : nullptr;
 }
@@ -42,7 +69,7 @@ const models::ModelEntry *findModel(const models::ModelCatalog &catalog, std::st
 Execution::Execution(const Request &request, const ExecServices &services, sockets::FrameSocket &client,
                      QObject *parent)
     : QObject(parent), m_services(services), m_client(&client), m_idJson(request.idJson),
-      m_object(request.text("object")), m_isTty(request.body["tty"].asBool().value_or(false)),
+      m_object(objectPath(request.text("object"))), m_isTty(request.body["tty"].asBool().value_or(false)),
       m_prefix("{\"id\":" + request.idJson + ",")
 {
     m_caller.uid = request.peer.uid;
@@ -59,18 +86,52 @@ Execution::Execution(const Request &request, const ExecServices &services, socke
 
 Execution::~Execution() = default;
 
+Result<void> Execution::check(const json::Value &body)
+{
+    const auto wrong = [](const char *key, const char *expected) {
+        return errors::invalid(std::string(key) + ": not " + expected);
+    };
+    const json::Value argv = body["argv"];
+    if (!body["object"].isString())
+        return wrong("object", "a string");
+    if (!argv.isMissing() && !argv.isNull() && !argv.isArray())
+        return wrong("argv", "an array of strings");
+    for (const json::Value &word : argv.elements()) {
+        if (!word.isString())
+            return wrong("argv", "an array of strings");
+    }
+    for (const char *key : {"stdin", "cwd"}) {
+        if (!body[key].isMissing() && !body[key].isNull() && !body[key].isString())
+            return wrong(key, "a string");
+    }
+    for (const char *key : {"stdin_open", "tty"}) {
+        if (!body[key].isMissing() && !body[key].isBool())
+            return wrong(key, "true or false");
+    }
+    return {};
+}
+
 void Execution::begin()
 {
-    if (m_object.starts_with('/'))
-        m_object.erase(0, 1);
     if (!m_inputOpen)
         startRun();
 }
 
-void Execution::addInput(std::string_view data, bool isLast)
+void Execution::addInput(const json::Value &body)
 {
     if (!m_inputOpen || m_isFinished)
         return;
+    const json::Value data = body["data"];
+    const json::Value eof = body["eof"];
+    const bool isData = data.isMissing() || data.isNull() || data.isString();
+    if (isData && (eof.isMissing() || eof.isBool()))
+        return appendInput(data.stringOr(""), eof.asBool().value_or(false));
+    m_inputOpen = false;
+    fail(errors::invalid(isData ? "eof: not true or false" : "data: not a string"));
+}
+
+void Execution::appendInput(std::string_view data, bool isLast)
+{
     if (m_input.size() + data.size() > limits::kStdin) {
         m_inputOpen = false;
         return fail(errors::tooLarge("the input has more than 16 MiB"));
@@ -122,6 +183,13 @@ void Execution::startRun()
 
 void Execution::handleEvent(const abi::Event &event)
 {
+    if (m_isCut) {
+        if (event.type == abi::EventType::Done) {
+            writeEvent(abi::events::error(event.run, makeError(m_errorNumber, m_errorText)));
+            writeEvent(abi::events::done(event.run, abi::RunStatus::Error));
+        }
+        return;
+    }
     if (event.type == abi::EventType::Error && !event.recoverable) {
         m_errorNumber = event.code;
         m_errorText = event.errorMessage;
@@ -140,11 +208,23 @@ void Execution::writeEvent(const abi::Event &event)
     event.appendJson(line);
     line.erase(brace, 1); // the event's own '{': the id stands before its first key
     line += '\n';
+    if (line.size() > limits::kFrame)
+        return cutStream();
     m_client->send(line);
     if (m_run && !m_isPaused && m_client->unsent() > limits::kUnsent) {
         m_isPaused = true;
         m_run->setPaused(true);
     }
+}
+
+void Execution::cutStream()
+{
+    // The limits of texts are in bytes of text; quotes and control characters take up to six times as many in JSON.
+    m_isCut = true;
+    m_errorNumber = EMSGSIZE;
+    m_errorText = "an event of the run is longer than a frame of 1 MiB";
+    if (m_run) // from a turn of its own: we are inside its signal
+        QMetaObject::invokeMethod(m_run.get(), [run = m_run.get()] { run->cancel(); }, Qt::QueuedConnection);
 }
 
 void Execution::relieve()
@@ -158,11 +238,11 @@ void Execution::relieve()
 void Execution::fail(const Error &error)
 {
     const std::string run = models::newRunId();
-    const std::string model = m_object.starts_with(kModelClass) ? m_object.substr(kModelClass.size()) : m_object;
-    writeEvent(abi::events::start(run, json::toValidUtf8(model)));
-    writeEvent(abi::events::error(run, error));
+    const Error said = makeError(error.number(), clipped(error.text(), kMessageBytes));
+    writeEvent(abi::events::start(run, modelName(m_object)));
+    writeEvent(abi::events::error(run, said));
     writeEvent(abi::events::done(run, abi::RunStatus::Error));
-    finish(exitCodeFor(error.number()), error.text());
+    finish(exitCodeFor(said.number()), said.text());
 }
 
 void Execution::finish(int exitCode, const std::string &diagnostic)
@@ -190,7 +270,7 @@ void Execution::cancel()
     // Still waiting for its input: there is no run, but the sequence is the same.
     m_inputOpen = false;
     const std::string run = models::newRunId();
-    writeEvent(abi::events::start(run, m_object.substr(std::min(m_object.size(), kModelClass.size()))));
+    writeEvent(abi::events::start(run, modelName(m_object)));
     writeEvent(abi::events::done(run, abi::RunStatus::Cancelled));
     finish(kExitInterrupted, {});
 }

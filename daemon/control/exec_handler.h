@@ -30,10 +30,15 @@ public:
     Execution(const Request &request, const ExecServices &services, sockets::FrameSocket &client, QObject *parent);
     ~Execution() override;
 
+    // Whether the fields of a request have the types that they must have. EINVAL naming the field.
+    static Result<void> check(const json::Value &body);
+
     const std::string &idJson() const { return m_idJson; }
+    bool hasRun() const { return m_run != nullptr; }
     // Called once after construction; may finish at once.
     void begin();
-    void addInput(std::string_view data, bool isLast);
+    // A frame {"op":"stdin",...}. EINVAL in it ends the execution.
+    void addInput(const json::Value &body);
     void cancel();
     // The client is gone: nothing is written any more.
     void abandon();
@@ -42,9 +47,11 @@ Q_SIGNALS:
     void finished();
 
 private:
+    void appendInput(std::string_view data, bool isLast);
     void startRun();
     void handleEvent(const abi::Event &event);
     void writeEvent(const abi::Event &event);
+    void cutStream();
     void fail(const Error &error);
     void finish(int exitCode, const std::string &diagnostic);
     void relieve();
@@ -59,6 +66,7 @@ private:
     bool m_inputOpen = false;
     bool m_isFinished = false;
     bool m_isPaused = false;
+    bool m_isCut = false; // an event did not fit into a frame: the run is being cancelled
     models::Caller m_caller;
     std::string m_prefix; // {"id":ID,
     std::unique_ptr<models::ModelRun> m_run;

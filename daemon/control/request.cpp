@@ -1,6 +1,12 @@
 #include "daemon/control/request.h"
 
+#include "common/base/limits.h"
+
 namespace cortexfs::control {
+
+namespace {
+constexpr std::size_t kMessageBytes = 4096;
+} // namespace
 
 void Responder::result(std::string_view members) const
 {
@@ -10,6 +16,8 @@ void Responder::result(std::string_view members) const
         line += members;
     }
     line += "}\n";
+    if (line.size() > limits::kFrame)
+        return error(errors::tooLarge("the answer is longer than a frame of 1 MiB"));
     m_send(line);
 }
 
@@ -20,9 +28,16 @@ std::string errorLine(std::string_view idJson, const Error &error)
     json::Writer writer;
     writer.beginObject();
     writer.key("id").raw(idJson);
-    writer.field("type", "error").field("code", error.name()).field("message", json::toValidUtf8(error.text()));
+    writer.field("type", "error").field("code", error.name()).field("message", clipped(error.text(), kMessageBytes));
     writer.endObject();
     return writer.take() + "\n";
+}
+
+std::string clipped(std::string_view text, std::size_t bytes)
+{
+    if (text.size() <= bytes)
+        return json::toValidUtf8(text);
+    return json::toValidUtf8(text.substr(0, bytes)) + "...";
 }
 
 std::string_view inside(std::string_view objectJson)

@@ -19,7 +19,8 @@ public:
     using Send = std::function<void(std::string_view line)>;
     Responder(std::string idJson, Send send) : m_idJson(std::move(idJson)), m_send(std::move(send)) {}
 
-    // {"id":ID,"type":"result",<members>}; `members` is the inside of a JSON object or empty.
+    // {"id":ID,"type":"result",<members>}; `members` is the inside of a JSON object or empty. An answer that does not
+    // fit into a frame becomes EMSGSIZE: the peer's reader would be lost behind it.
     void result(std::string_view members) const;
     void error(const Error &error) const;
 
@@ -40,8 +41,10 @@ struct Request {
     }
 };
 
-// The frame of an error that belongs to no request.
+// {"id":ID,"type":"error","code","message"}; `idJson` is "null" where no request is known. A long message is cut.
 std::string errorLine(std::string_view idJson, const Error &error);
+// At most `bytes` of a text from outside, as valid UTF-8.
+std::string clipped(std::string_view text, std::size_t bytes);
 // The members of an object that a Writer made: "{...}" without its braces.
 std::string_view inside(std::string_view objectJson);
 
