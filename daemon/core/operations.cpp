@@ -8,6 +8,8 @@
 
 #include <QCryptographicHash>
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace cortexfs {
@@ -31,13 +33,28 @@ json::Writer openObject()
     return writer;
 }
 
+// A hundred problems are enough to work on, and all of them need not fit into a frame.
+constexpr std::size_t kMostListed = 100;
+constexpr std::size_t kMostChecks = 400;
+
+void writeProblem(json::Writer &writer, std::string_view key, std::string_view where, const Error &error)
+{
+    writer.beginObject().field(key, json::toValidUtf8(where)).field("code", error.name());
+    writer.field("message", json::toValidUtf8(error.text())).endObject();
+}
+
+Error furtherOnes(std::size_t number)
+{
+    return errors::tooLarge("and " + std::to_string(number) + " more");
+}
+
 void writeProblems(json::Writer &writer, const std::vector<Problem> &problems)
 {
     writer.key("problems").beginArray();
-    for (const Problem &problem : problems) {
-        writer.beginObject().field("where", problem.where).field("code", problem.error.name());
-        writer.field("message", json::toValidUtf8(problem.error.text())).endObject();
-    }
+    for (std::size_t i = 0; i < std::min(problems.size(), kMostListed); ++i)
+        writeProblem(writer, "where", problems[i].where, problems[i].error);
+    if (problems.size() > kMostListed)
+        writeProblem(writer, "where", "problems", furtherOnes(problems.size() - kMostListed));
     writer.endArray();
 }
 
@@ -50,6 +67,12 @@ const config::ProviderConfig *findProvider(const Runtime &runtime, const std::st
     return nullptr;
 }
 
+// Names of files and directories are bytes; what leaves in JSON is text.
+void textField(json::Writer &writer, std::string_view key, std::string_view bytes)
+{
+    writer.field(key, json::toValidUtf8(bytes));
+}
+
 std::int64_t count(std::size_t number) { return static_cast<std::int64_t>(number); }
 
 void handleStatus(const OperationContext &context, const Responder &responder)
@@ -60,8 +83,11 @@ void handleStatus(const OperationContext &context, const Responder &responder)
     writer.field("state", "ready").field("version", CORTEXFS_VERSION);
     writer.field("pid", static_cast<std::int64_t>(::getpid()));
     writer.field("mode", places.mode == Mode::System ? "system" : "user");
-    writer.field("mount", places.mount).field("config", places.config).field("state_dir", places.state);
-    writer.field("runtime", places.runtime).field("fuse", context.isMounted());
+    textField(writer, "mount", places.mount);
+    textField(writer, "config", places.config);
+    textField(writer, "state_dir", places.state);
+    textField(writer, "runtime", places.runtime);
+    writer.field("fuse", context.isMounted());
     writer.field("uptime_ms", systemClock().monotonicMs() - context.startedAtMs);
     writer.field("providers", count(context.runtime.providers().providers.size()));
     writer.field("models", count(catalog->models().size()));
@@ -74,9 +100,16 @@ void handleDoctor(const OperationContext &context, const Responder &responder)
 {
     json::Writer writer = openObject();
     writer.key("checks").beginArray();
-    for (const DoctorCheck &check : runDoctor(context.runtime, context.isMounted())) {
-        writer.beginObject().field("name", check.name).field("status", check.status);
-        writer.field("message", json::toValidUtf8(check.message)).field("hint", check.hint).endObject();
+    std::vector<DoctorCheck> checks = runDoctor(context.runtime, context.isMounted());
+    if (checks.size() > kMostChecks) {
+        const std::size_t more = checks.size() - kMostChecks;
+        checks.resize(kMostChecks);
+        checks.push_back({"doctor", "warning", "and " + std::to_string(more) + " more", ""});
+    }
+    for (const DoctorCheck &check : checks) {
+        writer.beginObject().field("name", json::toValidUtf8(check.name)).field("status", check.status);
+        writer.field("message", json::toValidUtf8(check.message));
+        writer.field("hint", json::toValidUtf8(check.hint)).endObject();
     }
     writer.endArray();
     respond(responder, writer);
@@ -117,20 +150,44 @@ void writeModel(json::Writer &writer, const models::ModelEntry &entry)
     writer.field("state", entry.isConfigured ? "ready" : "unconfigured").endObject();
 }
 
-void handleModelList(const OperationContext &context, const Responder &responder)
+void writeAliases(json::Writer &writer, const models::ModelCatalog &catalog, const std::string &mount)
 {
-    const auto catalog = context.runtime.snapshot().load()->catalog;
-    const std::string prefix = context.runtime.places().mount + "/model/";
-    json::Writer writer = openObject();
-    writer.key("models").beginArray();
-    for (const models::ModelEntry &entry : catalog->models())
-        writeModel(writer, entry);
-    writer.endArray().key("aliases").beginArray();
-    for (const models::ModelAlias &alias : catalog->aliases()) {
+    const std::string prefix = mount + "/model/";
+    writer.key("aliases").beginArray();
+    for (const models::ModelAlias &alias : catalog.aliases()) {
         writer.beginObject().field("name", alias.name).field("target", alias.target.substr(prefix.size()));
         writer.field("user", alias.userMade).endObject();
     }
     writer.endArray();
+}
+
+// Ten thousand models do not fit into a frame: the list is given in pages.
+void handleModelList(const OperationContext &context, const Request &request, const Responder &responder)
+{
+    constexpr std::size_t kPageBytes = limits::kFrame / 2;
+    const auto catalog = context.runtime.snapshot().load()->catalog;
+    const std::string provider = request.text("provider");
+    const std::string after = request.text("after");
+    const auto afterRef = abi::parseModelRef(after);
+    if (!after.empty() && !afterRef)
+        return responder.error(errors::invalid("after: not the name of a model"));
+    const auto [first, last] = provider.empty() ? std::pair<std::size_t, std::size_t>(0, catalog->models().size())
+                                                : catalog->rangeOf(provider);
+    json::Writer writer = openObject();
+    writer.key("models").beginArray();
+    bool hasMore = false;
+    for (std::size_t i = first; i < last && !hasMore; ++i) {
+        const models::ModelEntry &entry = catalog->models()[i];
+        if (afterRef && !(*afterRef < entry.ref))
+            continue;
+        hasMore = writer.text().size() > kPageBytes;
+        if (!hasMore)
+            writeModel(writer, entry);
+    }
+    writer.endArray();
+    if (after.empty())
+        writeAliases(writer, *catalog, context.runtime.places().mount);
+    writer.field("more", hasMore);
     respond(responder, writer);
 }
 
@@ -149,7 +206,7 @@ void handleProviderList(const OperationContext &context, const Responder &respon
     json::Writer writer = openObject();
     writer.key("providers").beginArray();
     for (const config::ProviderConfig &provider : context.runtime.providers().providers) {
-        writer.beginObject().field("name", provider.name).field("file", provider.file);
+        writer.beginObject().field("name", provider.name).field("file", json::toValidUtf8(provider.file));
         writer.field("base_url", provider.baseUrl).field("enabled", provider.enabled);
         writer.key("formats").beginArray();
         for (const std::string &format : provider.formats)
@@ -159,10 +216,11 @@ void handleProviderList(const OperationContext &context, const Responder &respon
         writer.field("key", keyWord(context.runtime.secrets(), provider)).endObject();
     }
     writer.endArray().key("invalid").beginArray();
-    for (const config::InvalidProvider &invalid : context.runtime.providers().invalid) {
-        writer.beginObject().field("file", invalid.file).field("code", invalid.error.name());
-        writer.field("message", json::toValidUtf8(invalid.error.text())).endObject();
-    }
+    const std::vector<config::InvalidProvider> &invalid = context.runtime.providers().invalid;
+    for (std::size_t i = 0; i < std::min(invalid.size(), kMostListed); ++i)
+        writeProblem(writer, "file", invalid[i].file, invalid[i].error);
+    if (invalid.size() > kMostListed)
+        writeProblem(writer, "file", "", furtherOnes(invalid.size() - kMostListed));
     writer.endArray();
     respond(responder, writer);
 }
@@ -191,7 +249,8 @@ void handleProviderGet(const OperationContext &context, const Request &request, 
     if (!document)
         return responder.error(document.error());
     json::Writer writer = openObject();
-    writer.field("name", provider->name).field("file", provider->file).field("etag", etagOf(*text));
+    writer.field("name", provider->name).field("file", json::toValidUtf8(provider->file));
+    writer.field("etag", etagOf(*text));
     writer.key("config").value(document->root());
     writer.key("slots").beginArray();
     for (const providers::SlotInfo &slot : context.runtime.secrets().list()) {
@@ -200,7 +259,7 @@ void handleProviderGet(const OperationContext &context, const Request &request, 
         const bool filled = slot.state == providers::SlotState::Filled;
         writer.beginObject().field("name", slot.slot).field("state", filled ? "filled" : "invalid");
         if (!filled)
-            writer.field("reason", slot.reason);
+            textField(writer, "reason", slot.reason);
         writer.endObject();
     }
     writer.endArray();
@@ -284,7 +343,7 @@ void handleProviderTest(const OperationContext &context, const Request &request,
         writer.field("total_ms", report.totalMs);
         if (*failure) {
             writer.key("error").beginObject().field("code", errnoName((*failure)->code));
-            writer.field("message", (*failure)->errorMessage).endObject();
+            writer.field("message", json::toValidUtf8((*failure)->errorMessage)).endObject();
         }
         respond(responder, writer);
         live->deleteLater();
@@ -295,6 +354,7 @@ void handleProviderTest(const OperationContext &context, const Request &request,
 void handleMetrics(const OperationContext &context, const Responder &responder)
 {
     json::Writer writer = openObject();
+    writer.field("runs_total", static_cast<std::int64_t>(context.server.totalRuns()));
     writer.field("exec_total", static_cast<std::int64_t>(context.server.totalExecutions()));
     writer.field("runs_live", context.server.liveExecutions());
     writer.field("fuse_requests", static_cast<std::int64_t>(context.fuseRequests()));
