@@ -83,12 +83,17 @@ std::vector<models::ModelAlias> chooseAliases(const std::vector<ModelEntry> &ent
     const auto isProjected = [&](const abi::ModelRef &ref) {
         return std::any_of(entries.begin(), entries.end(), [&](const ModelEntry &entry) { return entry.ref == ref; });
     };
+    // A provider that came after the link was made takes the name: two entries of one name cannot both be listed.
+    const auto isProvider = [&](const std::string &name) {
+        return std::any_of(entries.begin(), entries.end(),
+                           [&](const ModelEntry &entry) { return entry.ref.provider == name; });
+    };
     const auto target = [&](const abi::ModelRef &ref) { return mount + "/model/" + ref.text(); };
 
     std::vector<models::ModelAlias> aliases;
     std::map<std::string, bool> done;
     for (const auto &[name, ref] : userAliases) {
-        if (isProjected(ref)) {
+        if (isProjected(ref) && !isProvider(name) && name != "route") {
             aliases.push_back({name, target(ref), true});
             done[name] = true;
         }

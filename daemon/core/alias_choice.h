@@ -9,7 +9,7 @@
 
 namespace cortexfs {
 
-// A user's alias is kept where it points at one of `models`. `models` is sorted by provider, then model. Targets are
+// A user's alias is kept where it points at one of `models` and its name is no provider's. `models` is sorted by provider, then model. Targets are
 // absolute below `mount`.
 std::vector<models::ModelAlias> chooseAliases(const std::vector<models::ModelEntry> &models,
                                               const std::map<std::string, abi::ModelRef> &userAliases,

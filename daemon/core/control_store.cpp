@@ -25,6 +25,21 @@ UniqueFd openDirectory(int parent, const std::string &name)
     return UniqueFd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+// The directory, made where it is missing and then on the disk before anything is put into it. Links are not followed.
+Result<UniqueFd> makeDirectoryAt(int parent, const std::string &name)
+{
+    if (::mkdirat(parent, name.c_str(), kDirectoryMode) == 0) {
+        if (::fsync(parent) != 0)
+            return errors::fromErrno(errno, name);
+    } else if (errno != EEXIST) {
+        return errors::fromErrno(errno, name);
+    }
+    UniqueFd fd(openDirectory(parent, name));
+    if (!fd.isValid())
+        return errors::fromErrno(errno, name);
+    return fd;
+}
+
 std::vector<std::string> namesIn(int directory)
 {
     std::vector<std::string> names;
@@ -111,11 +126,17 @@ std::map<std::string, abi::ModelRef> ControlStore::loadAliases() const
 
 Result<void> ControlStore::write(const abi::ModelRef &ref, models::Control control, const std::string &text) const
 {
-    const std::string directory = m_directory + "/" + ref.provider + "/" + ref.model + ".d";
-    if (Result<void> made = files::makeDirectories(directory, kDirectoryMode); !made)
-        return made;
+    const UniqueFd top(openDirectory(AT_FDCWD, m_directory));
+    if (!top.isValid())
+        return errors::fromErrno(errno, m_directory);
+    Result<UniqueFd> provider = makeDirectoryAt(top.get(), ref.provider);
+    if (!provider)
+        return provider.error();
+    Result<UniqueFd> controls = makeDirectoryAt(provider->get(), ref.model + ".d");
+    if (!controls)
+        return controls.error();
     const std::string name(models::kControlNames[static_cast<std::size_t>(control)]);
-    return files::replace(directory + "/" + name, text, kControlMode);
+    return files::replaceAt(controls->get(), name, text, kControlMode);
 }
 
 Result<void> ControlStore::setAlias(const std::string &name, const abi::ModelRef &target) const

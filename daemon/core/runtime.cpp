@@ -154,23 +154,49 @@ Result<void> Runtime::checkControl(std::string_view path, std::string_view conte
     return {};
 }
 
+Result<void> Runtime::checkChangeable(const TreeChange &change) const
+{
+    switch (change.kind) {
+    case TreeChange::Kind::WriteControl: {
+        const auto path = parseControlPath(change.path);
+        if (!path || !models::isWritable(path->control))
+            return errors::readOnly("not a control file that can be written");
+        return {};
+    }
+    case TreeChange::Kind::SetLink: {
+        const std::string name = aliasNameOf(change);
+        const auto [first, last] = m_snapshot.load()->catalog->rangeOf(name);
+        if (!abi::isObjectName(name) || name == "route" || first != last)
+            return errors::readOnly("the name is taken");
+        return {};
+    }
+    case TreeChange::Kind::RemoveLink:
+        if (m_userAliases.find(aliasNameOf(change)) == m_userAliases.end())
+            return errors::readOnly("not an alias that a user made");
+        return {};
+    case TreeChange::Kind::RemoveFile: break;
+    }
+    return errors::readOnly("not a file that can be removed");
+}
+
 void Runtime::apply(const TreeChange &change, const TreeChangeDone &done)
 {
+    // What nobody may change is read-only for everybody; who asks matters only after that.
+    if (const Result<void> changeable = checkChangeable(change); !changeable)
+        return done(changeable);
     if (change.uid != 0 && change.uid != ::geteuid())
         return done(errors::accessDenied("not the owner"));
     switch (change.kind) {
     case TreeChange::Kind::WriteControl: return applyControlWrite(change, done);
     case TreeChange::Kind::SetLink: return applyLink(change, done);
     case TreeChange::Kind::RemoveLink: return applyLinkRemoval(change, done);
-    case TreeChange::Kind::RemoveFile: return done(errors::readOnly("not a file that can be removed"));
+    case TreeChange::Kind::RemoveFile: break;
     }
 }
 
 void Runtime::applyControlWrite(const TreeChange &change, const TreeChangeDone &done)
 {
     const auto path = parseControlPath(change.path);
-    if (!path)
-        return done(errors::readOnly("not a control file"));
     if (!m_snapshot.load()->catalog->find(path->ref))
         return done(errors::notFound("no such model"));
     const Result<std::string> checked = checkControlText(path->control, change.content);
@@ -191,10 +217,7 @@ void Runtime::applyLink(const TreeChange &change, const TreeChangeDone &done)
 {
     const std::string name = aliasNameOf(change);
     const auto target = parseAliasTarget(change.content, m_places.mount);
-    const auto catalog = m_snapshot.load()->catalog;
-    if (!abi::isObjectName(name) || name == "route" || catalog->rangeOf(name).first != catalog->rangeOf(name).second)
-        return done(errors::readOnly("the name is taken"));
-    if (!target || !catalog->find(*target))
+    if (!target || !m_snapshot.load()->catalog->find(*target))
         return done(errors::invalid("an alias points at a model of this tree"));
     m_writer.run([store = m_store, name, ref = *target] { return store.setAlias(name, ref); },
                  [this, name, ref = *target, done](const Result<void> &outcome) {
@@ -209,8 +232,6 @@ void Runtime::applyLink(const TreeChange &change, const TreeChangeDone &done)
 void Runtime::applyLinkRemoval(const TreeChange &change, const TreeChangeDone &done)
 {
     const std::string name = aliasNameOf(change);
-    if (m_userAliases.find(name) == m_userAliases.end())
-        return done(errors::readOnly("not an alias that a user made"));
     m_writer.run([store = m_store, name] { return store.removeAlias(name); },
                  [this, name, done](const Result<void> &outcome) {
                      if (outcome) {

@@ -56,6 +56,7 @@ private:
     void publish(std::shared_ptr<const models::ModelCatalog> catalog);
     std::string statusText(const models::ModelCatalog &catalog) const;
     void apply(const TreeChange &change, const TreeChangeDone &done);
+    Result<void> checkChangeable(const TreeChange &change) const; // EROFS, or nothing
     void applyControlWrite(const TreeChange &change, const TreeChangeDone &done);
     void applyLink(const TreeChange &change, const TreeChangeDone &done);
     void applyLinkRemoval(const TreeChange &change, const TreeChangeDone &done);
