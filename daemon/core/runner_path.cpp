@@ -84,15 +84,16 @@ Result<RunnerPath> RunnerPath::find(const std::optional<std::string> &configured
     ::unlink(out.m_path.c_str());
     if (::symlink(runner->c_str(), out.m_path.c_str()) != 0)
         return errors::fromErrno(errno, out.m_path);
+    out.m_link = out.m_path;
     return out;
 }
 
 RunnerPath::~RunnerPath()
 {
-    if (m_temporaryDirectory.empty())
-        return;
-    ::unlink(m_path.c_str());
-    ::rmdir(m_temporaryDirectory.c_str());
+    if (!m_link.empty())
+        ::unlink(m_link.c_str());
+    if (!m_temporaryDirectory.empty())
+        ::rmdir(m_temporaryDirectory.c_str());
 }
 
 } // namespace cortexfs

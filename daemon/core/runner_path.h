@@ -25,7 +25,8 @@ public:
 private:
     RunnerPath() = default;
     std::string m_path;
-    std::string m_temporaryDirectory; // removed with the link in it
+    std::string m_link;               // made by us, empty when none was needed
+    std::string m_temporaryDirectory; // of that link
 };
 
 } // namespace cortexfs
