@@ -209,12 +209,12 @@ ErrnoOr<OpenedFile> BackedArea::open(const Caller &caller, NodeId id, int flags)
     if (!S_ISREG(entered->node->type))
         return Errno{entered->node->type == S_IFLNK ? ELOOP : ENXIO};
     // Without O_SYNC, which comes as fsync, and O_DIRECT, which would ask for aligned buffers of ours.
+    const bool isExecuting = (flags & kOpenedToExecute) != 0;
+    if (const int error = isExecuting ? access(caller, id, X_OK) : 0)
+        return Errno{error};
     UniqueFd fd = reopen(caller, entered->fd, flags & (O_ACCMODE | O_TRUNC));
-    if (!fd.isValid() && errno == EACCES && (flags & kOpenedToExecute)) {
-        // To execute needs no right to read.
-        if (const int error = access(caller, id, X_OK))
-            return Errno{error};
-        m_credentials.assumeDaemon();
+    if (!fd.isValid() && errno == EACCES && isExecuting) {
+        m_credentials.assumeDaemon(); // to execute needs no right to read
         fd = reopen(caller, entered->fd, O_RDONLY);
     }
     if (!fd.isValid())

@@ -93,7 +93,7 @@ private:
     BackedNode *keepBeforeLoss(const Caller &caller, BackedNode &parent, int parentFd, const std::string &name);
     void afterLoss(BackedNode *node, const BackedNode &parent, std::string_view name);
     void afterMove(const Caller &caller, BackedNode &to, int toFd, const std::string &name);
-    int apply(const Caller &caller, BackedNode &node, int fd, const AttrChange &change, OpenFile *file);
+    int apply(const Caller &caller, BackedNode &node, int fd, const AttrChange &change);
 };
 
 } // namespace cortexfs::fs

@@ -223,18 +223,12 @@ void BackedArea::rename(const Caller &caller, NodeId from, std::string_view name
     reply.ok();
 }
 
-int BackedArea::apply(const Caller &caller, BackedNode &node, int fd, const AttrChange &change, OpenFile *file)
+int BackedArea::apply(const Caller &caller, BackedNode &node, int fd, const AttrChange &change)
 {
     const DescriptorPath path(fd);
     if (change.size) {
-        const int open = file ? file->backingFd() : -1;
-        UniqueFd own;
-        if (open < 0) {
-            own = reopen(caller, fd, O_WRONLY);
-            if (!own.isValid())
-                return errno;
-        }
-        if (::ftruncate(open < 0 ? own.get() : open, *change.size) != 0)
+        const UniqueFd file = reopen(caller, fd, O_WRONLY);
+        if (!file.isValid() || ::ftruncate(file.get(), *change.size) != 0)
             return errno;
     }
     if (change.uid || change.gid) {
@@ -264,17 +258,20 @@ int BackedArea::apply(const Caller &caller, BackedNode &node, int fd, const Attr
 
 void BackedArea::setAttributes(const Caller &caller, NodeId id, const AttrChange &change, OpenFile *file, Reply<Attr> reply)
 {
-    // An open descriptor may have come from somebody who was allowed to hand it over.
-    const bool isByDescriptor = file && file->backingFd() >= 0 && change.size && !change.mode && !change.uid && !change.gid;
-    const ErrnoOr<Entered> entered = enter(caller, id, isByDescriptor ? Want::Reach : Want::Change);
-    if (!entered)
-        return reply.fail(entered.error());
-    if (const int error = apply(caller, *entered->node, entered->fd, change, file))
-        return reply.fail(error);
-    const ErrnoOr<Attr> attr = attributes(caller, id, file);
-    if (!attr)
-        return reply.fail(attr.error());
-    reply.ok(*attr);
+    const auto answer = [this, id](int error, Reply<Attr> &to) {
+        const ErrnoOr<Attr> attr = error ? ErrnoOr<Attr>(Errno{error}) : attributes({}, id, nullptr);
+        if (attr)
+            to.ok(*attr);
+        else
+            to.fail(attr.error());
+    };
+    // ftruncate(2): whoever has the descriptor may use it, also when it was handed over.
+    if (file && change.size) {
+        auto shared = shareReply(std::move(reply));
+        return file->truncate(caller, *change.size, replyThen([answer, shared](int error) { answer(error, *shared); }));
+    }
+    const ErrnoOr<Entered> entered = enter(caller, id, Want::Change);
+    answer(entered ? apply(caller, *entered->node, entered->fd, change) : entered.error(), reply);
 }
 
 ErrnoOr<std::string> BackedArea::storedXattrNames(const Caller &caller, NodeId id)

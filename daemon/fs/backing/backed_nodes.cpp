@@ -144,6 +144,19 @@ void BackedNodes::moved(BackedNode &node, BackedNode &parent, std::string_view n
     node.isPinned = false;
 }
 
+void BackedNodes::adopt(BackedNode &node, UniqueFd fd, const BackedStat &stat)
+{
+    const auto found = m_byIdentity.find(node.identity);
+    if (found != m_byIdentity.end() && found->second == slotOf(node))
+        m_byIdentity.erase(found);
+    node.identity.device = stat.stat.st_dev;
+    node.identity.inode = stat.stat.st_ino;
+    node.bornNs = stat.bornNs;
+    m_byIdentity[node.identity] = slotOf(node);
+    closeDescriptor(node);
+    setDescriptor(node, std::move(fd));
+}
+
 void BackedNodes::setParent(BackedNode &node, std::uint32_t parent)
 {
     const std::uint32_t before = std::exchange(node.parent, parent);

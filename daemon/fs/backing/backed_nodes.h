@@ -84,6 +84,8 @@ public:
 
     // The descriptor, opened again where the node was parked.
     ErrnoOr<int> descriptor(BackedNode &node);
+    // The node's file was replaced by another inode, and the node goes on with that one.
+    void adopt(BackedNode &node, UniqueFd fd, const BackedStat &stat);
     // The node was seen under another name (rename).
     void moved(BackedNode &node, BackedNode &parent, std::string_view name);
     // The node's name is gone; nothing could open it again. Call descriptor() before the name goes.

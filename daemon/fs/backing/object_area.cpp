@@ -23,12 +23,6 @@ bool isOneOf(const std::vector<std::string_view> &words, std::string_view word)
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A number for a path: tells the objects apart that share an inode through hard links.
-std::uint64_t saltOf(unsigned tag, std::string_view path)
-{
-    return (std::uint64_t{tag} << 56) | (std::hash<std::string_view>()(path) & 0xff'ffff'ffff'ffffULL);
-}
-
 class NameCollector : public DirectorySink {
 public:
     bool wantsEntries() const override { return false; }
@@ -69,13 +63,18 @@ bool ObjectArea::isControlDirectory(const std::string &name) const
     return ::fstatat(m_context.treeFd, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
+std::uint64_t ObjectArea::saltOf(std::string_view path) const
+{
+    return (std::uint64_t{m_context.tag} << 56) | (std::hash<std::string_view>()(path) & 0xff'ffff'ffff'ffffULL);
+}
+
 ErrnoOr<BackedArea::Sighting> ObjectArea::sight(const Caller &, BackedNode &parent, std::string_view name)
 {
     if (isHidden(name))
         return Errno{ENOENT};
     m_credentials.assumeDaemon();
     const std::string path = m_nodes.pathOf(parent, m_name) + "/" + std::string(name);
-    Sighting sighting{saltOf(m_context.tag, path), Other, 0};
+    Sighting sighting{saltOf(path), Other, 0};
     struct stat info = {};
     if (::fstatat(m_context.treeFd, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
         return Errno{errno};

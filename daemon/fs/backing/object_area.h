@@ -66,6 +66,8 @@ private:
     double seconds() const override { return kProjectedSeconds; }
     std::string_view kindWord(const BackedNode &node) const override;
 
+    // A number for a path: tells the objects apart that share an inode through hard links.
+    std::uint64_t saltOf(std::string_view path) const;
     BackedNode *backed(NodeId node, Role role);
     bool isControlDirectory(const std::string &name) const;
     ErrnoOr<Entry> socketEntry(std::string_view object);
@@ -74,6 +76,9 @@ private:
     std::string metadata(const BackedNode &object) const;
     std::string controlText(const std::string &path) const;
     std::optional<ControlRef> controlOf(const BackedNode &node) const;
+    // The kernel's node of a control, 0 where it has none.
+    NodeId knownNode(const std::string &path);
+    void afterReplace(NodeId node, const std::string &path);
     int mayStage(const Caller &caller, NodeId directory);
 
     ControlStorage &storage() { return *this; }

@@ -93,6 +93,30 @@ int ObjectArea::checkControl(const ControlRef &control, std::string_view text) c
     return checked ? 0 : checked.error().number();
 }
 
+NodeId ObjectArea::knownNode(const std::string &path)
+{
+    struct stat info = {};
+    m_credentials.assumeDaemon();
+    if (::fstatat(m_context.treeFd, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0;
+    const BackedNode *node = m_nodes.byIdentity({info.st_dev, info.st_ino, saltOf(path)});
+    return node ? node->id : 0;
+}
+
+// The control is another inode now. Its node goes on, so that whoever has it in a cache sees the new text.
+void ObjectArea::afterReplace(NodeId id, const std::string &path)
+{
+    BackedNode *node = m_nodes.find(id);
+    if (!node)
+        return;
+    m_credentials.assumeDaemon();
+    UniqueFd fd(::openat(m_context.treeFd, path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const ErrnoOr<BackedStat> stat = fd.isValid() ? statDescriptor(fd.get()) : Errno{errno};
+    if (stat && S_ISREG(stat->stat.st_mode))
+        m_nodes.adopt(*node, std::move(fd), *stat);
+    m_context.forget({id, {}});
+}
+
 // The work queue's thread acts as the daemon; the caller's right was asked for before.
 void ObjectArea::commitControl(const Caller &, const ControlRef &control, std::string text, std::function<void(int)> done)
 {
@@ -100,7 +124,11 @@ void ObjectArea::commitControl(const Caller &, const ControlRef &control, std::s
         [tree = m_context.treeFd, path = control.path, text = std::move(text)] {
             return replaceKeepingOwner(tree, path, text);
         },
-        std::move(done));
+        [this, node = knownNode(control.path), path = control.path, done = std::move(done)](int error) {
+            if (!error && node)
+                afterReplace(node, path);
+            done(error);
+        });
 }
 
 void ObjectArea::settleControl(const Caller &caller, const ControlRef &control, std::string text)

@@ -48,6 +48,7 @@ public:
     const FsOptions options;
     const SnapshotCell<RuntimeSnapshot> &cell;
     TreeChangeHandler &handler;
+    const std::function<void(Invalidation)> forget = [this](Invalidation what) { announce({std::move(what)}); };
     UniqueFd treeFd;
     UniqueFd procFd;
     UniqueFd wakeFd;
@@ -65,10 +66,12 @@ public:
     std::atomic<bool> isMounted{false};
 
 private:
+    void advise(Invalidation advice);
     void wake() const;
     void answerRequests(std::promise<int> ready);
     int serve(std::promise<int> &ready, bool &isReady);
 
+    std::atomic<bool> m_isDraining{false}; // changes are refused, everything else is answered
     std::atomic<bool> m_isStopping{false};
     std::atomic<int> m_pendingAdvice{0};
     std::mutex m_stopMutex;
@@ -101,27 +104,31 @@ Result<void> FsSession::Impl::prepare()
     if (!wakeFd.isValid())
         return errors::fromErrno(errno, "eventfd");
 
-    nodes = std::make_unique<BackedNodes>(BackedNodes::budgetOfProcess(), [this](Invalidation advice) {
-        if (m_pendingAdvice.fetch_add(1) >= kPendingAdvice) {
-            m_pendingAdvice.fetch_sub(1);
-            return;
-        }
-        notifier.post([this, advice = std::move(advice)] {
-            m_pendingAdvice.fetch_sub(1);
-            mount->invalidate(advice);
-        });
-    });
+    nodes = std::make_unique<BackedNodes>(BackedNodes::budgetOfProcess(),
+                                          [this](Invalidation advice) { advise(std::move(advice)); });
     changes = std::make_unique<PendingChanges>(handler, work, [this] { wake(); }, systemClock(), limits::kFuseReplyMs);
     timespec born = {};
     ::clock_gettime(CLOCK_REALTIME, &born);
     Result<std::unique_ptr<Tree>> made = Tree::make(AreaContext{
         places, options.runner, {options.daemonUid, options.daemonGid, born}, cell, handler, *changes, work, *nodes,
-        credentials, treeFd.get(), procFd.get(), 0});
+        credentials, forget, treeFd.get(), procFd.get(), 0});
     if (!made)
         return made.error();
     tree = std::move(*made);
     bridge.reset(new BridgeContext{*tree, *changes, work, treeFd.get(), {}, {}, {}});
     return {};
+}
+
+void FsSession::Impl::advise(Invalidation advice)
+{
+    if (m_pendingAdvice.fetch_add(1) >= kPendingAdvice) {
+        m_pendingAdvice.fetch_sub(1);
+        return;
+    }
+    notifier.post([this, advice = std::move(advice)] {
+        m_pendingAdvice.fetch_sub(1);
+        mount->invalidate(advice);
+    });
 }
 
 Result<void> FsSession::Impl::start()
@@ -183,6 +190,8 @@ int FsSession::Impl::serve(std::promise<int> &ready, bool &isReady)
                 std::uint64_t wakes = 0;
                 [[maybe_unused]] const ssize_t got = ::read(wakeFd.get(), &wakes, sizeof wakes);
                 changes->deliver();
+                if (m_isDraining)
+                    changes->dropAll();
                 continue;
             }
             if (const int error = mount->serveOne())
@@ -216,12 +225,15 @@ void FsSession::Impl::answerRequests(std::promise<int> ready)
 }
 
 // The order matters. The notifier may wait for a lock that a process holds while it waits for an answer of ours, so the
-// answering thread works until the notifier is gone.
+// answering thread works until the notifier is gone; and the answer may need the thread that waits in here, so what was
+// handed to it ends first.
 void FsSession::Impl::stop()
 {
     const std::lock_guard lock(m_stopMutex);
     if (!mount)
         return;
+    m_isDraining = true;
+    wake();
     notifier.stop();
     work.stop();
     m_isStopping = true;

@@ -6,9 +6,11 @@
 #include "daemon/core/snapshot_cell.h"
 #include "daemon/core/tree_change.h"
 #include "daemon/fs/tree/entry.h"
+#include "daemon/fs/tree/invalidation.h"
 #include "daemon/fs/tree/pending_changes.h"
 #include "daemon/fs/tree/work_queue.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +30,7 @@ struct AreaContext {
     WorkQueue &work;
     BackedNodes &nodes;
     FsCredentials &credentials;
+    const std::function<void(Invalidation)> &forget; // asks the kernel, some time later
     int treeFd;   // O_PATH of the installed tree
     int procFd;   // O_PATH of /proc/self/fd: opens a descriptor's file anew
     unsigned tag; // of the area that is made

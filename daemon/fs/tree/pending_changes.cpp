@@ -57,6 +57,8 @@ std::shared_ptr<PendingChanges::Ticket> PendingChanges::admit(Continuation then)
 
 void PendingChanges::post(TreeChange change, Continuation then)
 {
+    if (m_isClosed)
+        return then(EIO);
     auto ticket = admit(std::move(then));
     m_handler.postTreeChange(std::move(change), [ticket = std::move(ticket)](Result<void> outcome) {
         ticket->answer(outcome ? 0 : outcome.error().number());
@@ -65,6 +67,8 @@ void PendingChanges::post(TreeChange change, Continuation then)
 
 void PendingChanges::run(std::function<int()> job, Continuation then)
 {
+    if (m_isClosed)
+        return then(EIO);
     auto ticket = admit(std::move(then));
     m_work.post([job = std::move(job), ticket = std::move(ticket)] { ticket->answer(job()); });
 }
@@ -141,6 +145,7 @@ void PendingChanges::dropAll()
         m_inbox->wake = nullptr;
         m_inbox->outcomes.clear();
     }
+    m_isClosed = true;
     while (!m_waiting.empty())
         finish(m_waiting.begin()->first, EIO);
 }

@@ -42,7 +42,7 @@ public:
     void expire();
     // Milliseconds until expire() has work; -1 when nothing waits.
     int msToDeadline() const;
-    // Ends everything with EIO, for good.
+    // Ends everything with EIO, for good: what is posted later ends at once.
     void dropAll();
 
 private:
@@ -60,6 +60,7 @@ private:
     WorkQueue &m_work;
     const Clock &m_clock;
     const int m_deadlineMs;
+    bool m_isClosed = false;
     std::uint64_t m_lastId = 0;
     std::unordered_map<std::uint64_t, Waiting> m_waiting;
     std::unordered_map<NodeId, std::vector<std::function<void()>>> m_settling;
