@@ -7,9 +7,9 @@
 
 #include "common/base/places.h"
 #include "common/base/result.h"
-#include "daemon/core/runtime_snapshot.h"
-#include "daemon/core/snapshot_cell.h"
-#include "daemon/core/tree_change.h"
+#include "daemon/snapshot/runtime_snapshot.h"
+#include "daemon/snapshot/snapshot_cell.h"
+#include "daemon/snapshot/tree_change.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/base/places.h"
-#include "daemon/core/runtime_snapshot.h"
-#include "daemon/core/snapshot_cell.h"
-#include "daemon/core/tree_change.h"
+#include "daemon/snapshot/runtime_snapshot.h"
+#include "daemon/snapshot/snapshot_cell.h"
+#include "daemon/snapshot/tree_change.h"
 #include "daemon/fs/session.h"
 
 #include <QString>
@@ -107,6 +107,8 @@ CommandResult shell(const std::string &command, const std::string &directory = "
 // In a child with this uid and gid and no groups; gives what `body` gives (an errno, 0 is fine).
 int asUser(uid_t uid, const std::function<int()> &body, const std::vector<gid_t> &groups = {});
 
+// A file beside the mount, without the care of files::replace.
+void put(const std::string &path, const std::string &text, mode_t mode = 0644);
 std::string contentOf(const std::string &path);
 // An errno, 0 when the whole text was taken by one write and close(2) agreed.
 int overwrite(const std::string &path, const std::string &text, int flags = 0);

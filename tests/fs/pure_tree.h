@@ -6,7 +6,7 @@
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
 #include "daemon/fs/backing/credentials.h"
-#include "daemon/fs/tree/tree.h"
+#include "daemon/fs/nodes/tree.h"
 #include "tests/fs/fs_fixture.h"
 
 #include <atomic>
@@ -82,9 +82,11 @@ public:
         procFd = UniqueFd(::open("/proc/self/fd", O_PATH | O_CLOEXEC));
         Result<std::unique_ptr<fs::Tree>> made = fs::Tree::make(
             fs::AreaContext{places, runner, {::geteuid(), ::getegid(), {1'700'000'000, 0}}, cell, handler, changes, work,
-                            nodes, credentials, treeFd.get(), procFd.get(), 0});
+                            nodes, credentials, forget, treeFd.get(), procFd.get(), 0});
         tree = std::move(*made);
     }
+
+    ~PureTree() { credentials.assumeDaemon(); }
 
     // The node of a path below the mount; an errno where there is none.
     fs::ErrnoOr<fs::Entry> find(const std::string &path, const fs::Caller &caller = {})
@@ -152,6 +154,8 @@ public:
     FakeClock clock;
     std::atomic<bool> woken{false};
     std::vector<fs::Invalidation> advised;
+    const std::function<void(fs::Invalidation)> forget = [this](fs::Invalidation what) { forgotten.push_back(std::move(what)); };
+    std::vector<fs::Invalidation> forgotten;
     fs::WorkQueue work;
     fs::PendingChanges changes;
     fs::FsCredentials credentials;

@@ -6,7 +6,7 @@
 #include "daemon/fs/bridge/handle_table.h"
 #include "daemon/fs/tree/open_file.h"
 #include "daemon/fs/tree/pending_changes.h"
-#include "daemon/fs/tree/tree.h"
+#include "daemon/fs/nodes/tree.h"
 #include "daemon/fs/tree/work_queue.h"
 
 #include <new>

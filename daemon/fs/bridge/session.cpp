@@ -10,7 +10,7 @@
 #include "daemon/fs/bridge/fuse_mount.h"
 #include "daemon/fs/bridge/mount_table.h"
 #include "daemon/fs/bridge/operations.h"
-#include "daemon/fs/tree/tree.h"
+#include "daemon/fs/nodes/tree.h"
 
 #include <atomic>
 #include <cerrno>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/base/places.h"
-#include "daemon/core/runtime_snapshot.h"
-#include "daemon/core/snapshot_cell.h"
-#include "daemon/core/tree_change.h"
+#include "daemon/snapshot/runtime_snapshot.h"
+#include "daemon/snapshot/snapshot_cell.h"
+#include "daemon/snapshot/tree_change.h"
 #include "daemon/fs/tree/entry.h"
 #include "daemon/fs/tree/invalidation.h"
 #include "daemon/fs/tree/pending_changes.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/base/clock.h"
-#include "daemon/core/tree_change.h"
+#include "daemon/snapshot/tree_change.h"
 #include "daemon/fs/tree/node_id.h"
 #include "daemon/fs/tree/work_queue.h"
 

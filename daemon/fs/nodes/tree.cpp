@@ -1,4 +1,4 @@
-#include "daemon/fs/tree/tree.h"
+#include "daemon/fs/nodes/tree.h"
 
 #include "daemon/fs/backing/backed_nodes.h"
 #include "daemon/fs/nodes/registry.h"
