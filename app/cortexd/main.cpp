@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 

@@ -71,6 +71,10 @@ int Run::execute()
         prepareInput();
         if (m_connection.wantsToSend())
             m_connection.sendSome();
+        // Taken whole, and the next piece is at hand: nothing would wake us.
+        const bool hasNext = m_hasMoreInput && (m_input.hasPiece() || m_input.isDone());
+        if (hasNext && !m_connection.wantsToSend())
+            continue;
         wait();
     }
     return leave();

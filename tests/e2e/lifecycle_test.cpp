@@ -139,7 +139,7 @@ private Q_SLOTS:
         DaemonProcess daemon;
         QVERIFY2(daemon.start(), daemon.log().c_str());
         daemon.writeProvider(QStringLiteral("a.json"),
-                             R"({"name":"local","base_url":"http://127.0.0.1:9/v1","models":["m1"]})");
+                             "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"m1\"]}");
         QVERIFY(!QFile::exists(daemon.path("model/local/m1")));
         daemon.sendSignal(SIGHUP);
         QVERIFY(waitFor([&] { return QFile::exists(daemon.path("model/local/m1")); }));
@@ -148,9 +148,9 @@ private Q_SLOTS:
     void badProviderFileDoesNotStopTheStart()
     {
         DaemonProcess daemon;
-        daemon.writeProvider(QStringLiteral("bad.json"), R"({"base_url":"http://127.0.0.1:1/v1","api_key":"CANARY-123"})");
+        daemon.writeProvider(QStringLiteral("bad.json"), "{\"base_url\":\"http://127.0.0.1:1/v1\",\"api_key\":\"CANARY-123\"}");
         daemon.writeProvider(QStringLiteral("good.json"),
-                             R"({"name":"local","base_url":"http://127.0.0.1:9/v1","models":["m1"]})");
+                             "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"m1\"]}");
         QVERIFY2(daemon.start(), daemon.log().c_str());
         QVERIFY(QFile::exists(daemon.path("model/local/m1")));
         const Outcome status = daemon.ctx({QStringLiteral("status"), QStringLiteral("--json")});
