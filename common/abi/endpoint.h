@@ -15,7 +15,7 @@ struct Endpoint {
 };
 
 // EINVAL: no http or https URL, no host, userinfo, a fragment, blanks or control characters.
-Result<Endpoint> parseEndpoint(std::string_view url);
+Result<Endpoint> parseEndpoint(std::string_view text);
 
 // Also the short forms that reach an address: "127.1", "2130706433", IPv4-mapped, with a zone.
 bool isIpLiteral(const std::string &host);
