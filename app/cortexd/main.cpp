@@ -97,8 +97,8 @@ int main(int argc, char **argv)
     if (line->logLevel)
         logging::setLevel(*line->logLevel);
 
-    Result<std::unique_ptr<Daemon>> started =
-        Daemon::start(DaemonOptions{*places, !line->noFuse, ownExecutable(), line->logLevel});
+    Result<std::unique_ptr<Daemon>> started = Daemon::start(
+        DaemonOptions{*places, !line->noFuse, ownExecutable(), line->logLevel});
     if (!started)
         return complain(started.error(), exitCodeOfStart(started.error()));
     Daemon &daemon = **started;

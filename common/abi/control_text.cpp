@@ -71,9 +71,8 @@ bool isKey(std::string_view key)
     const auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     if (key.empty() || !isLetter(key.front()))
         return false;
-    return std::all_of(key.begin(), key.end(), [&](char c) {
-        return isLetter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
-    });
+    return std::all_of(key.begin(), key.end(),
+                       [&](char c) { return isLetter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; });
 }
 
 std::vector<std::string> splitList(std::string_view text)

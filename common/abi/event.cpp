@@ -108,9 +108,7 @@ void Event::appendJson(std::string &out) const
         appendContent(out, content);
         appendIfSet(out, "model", model);
         break;
-    case EventType::ReasoningMessage:
-        appendField(out, "text", text);
-        break;
+    case EventType::ReasoningMessage: appendField(out, "text", text); break;
     case EventType::ToolCall:
         appendField(out, "call_id", callId);
         appendField(out, "name", name);

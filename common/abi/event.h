@@ -41,8 +41,8 @@ struct Event {
     std::string run;
     std::string model; // start, message, done; an error that is followed by another candidate
 
-    std::string text;         // delta, reasoning_delta, reasoning_message
-    std::int64_t offset = 0;  // delta, reasoning_delta: UTF-8 bytes of that message before this piece
+    std::string text;                 // delta, reasoning_delta, reasoning_message
+    std::int64_t offset = 0;          // delta, reasoning_delta: UTF-8 bytes of that message before this piece
     std::vector<ContentPart> content; // message
 
     std::string callId;       // tool_call

@@ -13,8 +13,8 @@ namespace cortexfs {
 
 class Error {
 public:
-    int number() const { return m_number; }             // EINVAL
-    std::string_view name() const;                      // "EINVAL"
+    int number() const { return m_number; } // EINVAL
+    std::string_view name() const;          // "EINVAL"
     const std::string &message() const { return m_message; }
     // Where in the input: a JSON pointer, "line 3", a path below the mount. Empty when there is nothing to add.
     const std::string &detail() const { return m_detail; }
@@ -28,7 +28,8 @@ public:
 private:
     friend Error makeError(int number, std::string message, std::string detail);
     Error(int number, std::string message, std::string detail)
-        : m_number(number), m_message(std::move(message)), m_detail(std::move(detail)) {}
+        : m_number(number), m_message(std::move(message)), m_detail(std::move(detail))
+    {}
 
     int m_number;
     std::string m_message;
@@ -55,28 +56,28 @@ inline constexpr int kExitInternal = 70;
 inline constexpr int kExitInterrupted = 130;
 
 namespace errors {
-Error invalid(std::string message);           // EINVAL
-Error tooLarge(std::string message);          // EMSGSIZE: a frame, file or body over its limit
-Error accessDenied(std::string message);      // EACCES
-Error notPermitted(std::string message);      // EPERM
-Error notFound(std::string message);          // ENOENT
-Error alreadyExists(std::string message);     // EEXIST
-Error readOnly(std::string message);          // EROFS
-Error noCredential(std::string message);      // ENOKEY
-Error quotaExhausted(std::string message);    // EDQUOT
-Error busy(std::string message);              // EBUSY
-Error tryAgain(std::string message);          // EAGAIN: rate limited
-Error stale(std::string message);             // ESTALE: changed since it was read
-Error unsupported(std::string message);       // ENOTSUP
-Error timedOut(std::string message);          // ETIMEDOUT
-Error cancelled(std::string message);         // ECANCELED
-Error hostDown(std::string message);          // EHOSTDOWN: the service exists and cannot serve
-Error unreachable(std::string message);       // EHOSTUNREACH: name resolution
-Error refused(std::string message);           // ECONNREFUSED
-Error connectionReset(std::string message);   // ECONNRESET: ended before its terminal signal
-Error protocol(std::string message);          // EPROTO: TLS, or a peer of ours breaking the ABI
-Error badMessage(std::string message);        // EBADMSG: malformed content where the type promised better
-Error io(std::string message);                // EIO
+Error invalid(std::string message);         // EINVAL
+Error tooLarge(std::string message);        // EMSGSIZE: a frame, file or body over its limit
+Error accessDenied(std::string message);    // EACCES
+Error notPermitted(std::string message);    // EPERM
+Error notFound(std::string message);        // ENOENT
+Error alreadyExists(std::string message);   // EEXIST
+Error readOnly(std::string message);        // EROFS
+Error noCredential(std::string message);    // ENOKEY
+Error quotaExhausted(std::string message);  // EDQUOT
+Error busy(std::string message);            // EBUSY
+Error tryAgain(std::string message);        // EAGAIN: rate limited
+Error stale(std::string message);           // ESTALE: changed since it was read
+Error unsupported(std::string message);     // ENOTSUP
+Error timedOut(std::string message);        // ETIMEDOUT
+Error cancelled(std::string message);       // ECANCELED
+Error hostDown(std::string message);        // EHOSTDOWN: the service exists and cannot serve
+Error unreachable(std::string message);     // EHOSTUNREACH: name resolution
+Error refused(std::string message);         // ECONNREFUSED
+Error connectionReset(std::string message); // ECONNRESET: ended before its terminal signal
+Error protocol(std::string message);        // EPROTO: TLS, or a peer of ours breaking the ABI
+Error badMessage(std::string message);      // EBADMSG: malformed content where the type promised better
+Error io(std::string message);              // EIO
 // The errno of a failed system call: "open providers.d: Permission denied".
 Error fromErrno(int number, std::string_view what);
 } // namespace errors

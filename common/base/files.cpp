@@ -46,7 +46,8 @@ Result<Temporary> createTemporary(int directory, mode_t mode)
     constexpr int kTries = 1000;
     for (int i = 0; i < kTries; ++i) {
         Temporary out{temporaryName(), {}};
-        out.fd = UniqueFd(::openat(directory, out.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        out.fd = UniqueFd(
+            ::openat(directory, out.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
         if (out.fd.isValid())
             return out;
         if (errno != EEXIST)

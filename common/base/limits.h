@@ -9,26 +9,26 @@ namespace cortexfs::limits {
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
 
-inline constexpr std::size_t kFrame = 1 * kMiB;               // one JSONL frame with its LF
+inline constexpr std::size_t kFrame = 1 * kMiB; // one JSONL frame with its LF
 inline constexpr std::size_t kChannelFrame = 256 * kKiB;
 inline constexpr std::size_t kControlFile = 64 * kKiB;
 inline constexpr std::size_t kProviderFile = 64 * kKiB;
-inline constexpr std::size_t kRouteFile = 1 * kMiB;           // 10 000 rules and more
+inline constexpr std::size_t kRouteFile = 1 * kMiB; // 10 000 rules and more
 inline constexpr std::size_t kSecretFile = 64 * kKiB;
 inline constexpr std::size_t kManifest = 1 * kMiB;
-inline constexpr std::size_t kStdin = 16 * kMiB;              // all of an object's stdin
+inline constexpr std::size_t kStdin = 16 * kMiB; // all of an object's stdin
 inline constexpr std::size_t kSseEvent = 8 * kMiB;
-inline constexpr std::size_t kRunBytes = 64 * kMiB;           // response bytes of one run
-inline constexpr std::size_t kMessageText = 768 * kKiB;       // one assistant message
+inline constexpr std::size_t kRunBytes = 64 * kMiB;     // response bytes of one run
+inline constexpr std::size_t kMessageText = 768 * kKiB; // one assistant message
 inline constexpr std::size_t kToolArguments = 256 * kKiB;
-inline constexpr std::size_t kUnsent = 256 * kKiB;            // to one reader, before the source is paused
+inline constexpr std::size_t kUnsent = 256 * kKiB; // to one reader, before the source is paused
 inline constexpr std::size_t kToolOutput = 64 * kKiB;
 inline constexpr int kWaitingSends = 16;
 inline constexpr int kHooks = 32;
 inline constexpr int kFallbacks = 16;
 inline constexpr int kAuditDepth = 32;
 inline constexpr int kAuditEntries = 16384;
-inline constexpr std::size_t kObjectName = 64;                // characters of one path component
+inline constexpr std::size_t kObjectName = 64; // characters of one path component
 inline constexpr int kJsonDepth = 128;
 
 inline constexpr int kConnectMs = 10'000;
@@ -40,6 +40,6 @@ inline constexpr int kToolMs = 120'000;
 inline constexpr int kApprovalMs = 120'000;
 inline constexpr int kHookMs = 10'000;
 inline constexpr int kShutdownMs = 5'000;
-inline constexpr int kFuseReplyMs = 5'000;                    // a posted tree change, before ETIMEDOUT
+inline constexpr int kFuseReplyMs = 5'000; // a posted tree change, before ETIMEDOUT
 
 } // namespace cortexfs::limits

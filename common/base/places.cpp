@@ -97,8 +97,8 @@ Result<Places> resolvePlaces(const PlaceOptions &options, const Environment &env
         {"runtime", options.runtime, "CORTEXFS_RUNTIME_DIR",
          system ? std::optional<std::string>("/run/cortexfs") : std::optional<std::string>(runtimeDefault()),
          &places.runtime},
-        {"mount", options.mount, "CTX_ROOT",
-         system ? std::optional<std::string>("/ctx") : std::optional<std::string>(), &places.mount},
+        {"mount", options.mount, "CTX_ROOT", system ? std::optional<std::string>("/ctx") : std::optional<std::string>(),
+         &places.mount},
     };
     for (const Row &row : rows) {
         std::optional<std::string> value = row.option;

@@ -16,10 +16,10 @@ enum class Mode { System, User };
 
 struct Places {
     Mode mode = Mode::User;
-    std::string mount;    // where the tree is seen
-    std::string config;   // cortexd.json, providers.d/, channels/
-    std::string state;    // secrets/, cache/, storage/, lock
-    std::string runtime;  // control.sock and the live sockets
+    std::string mount;   // where the tree is seen
+    std::string config;  // cortexd.json, providers.d/, channels/
+    std::string state;   // secrets/, cache/, storage/, lock
+    std::string runtime; // control.sock and the live sockets
 
     std::string controlSocket() const { return runtime + "/control.sock"; }
     std::string providersDir() const { return config + "/providers.d"; }

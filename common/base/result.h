@@ -20,9 +20,21 @@ public:
     explicit operator bool() const { return isOk(); }
 
     // The value may be read only where isOk() was checked.
-    T &value() & { assert(isOk()); return std::get<0>(m_state); }
-    const T &value() const & { assert(isOk()); return std::get<0>(m_state); }
-    T &&value() && { assert(isOk()); return std::get<0>(std::move(m_state)); }
+    T &value() &
+    {
+        assert(isOk());
+        return std::get<0>(m_state);
+    }
+    const T &value() const &
+    {
+        assert(isOk());
+        return std::get<0>(m_state);
+    }
+    T &&value() &&
+    {
+        assert(isOk());
+        return std::get<0>(std::move(m_state));
+    }
     T &operator*() & { return value(); }
     const T &operator*() const & { return value(); }
     T &&operator*() && { return std::move(*this).value(); }
@@ -31,7 +43,11 @@ public:
 
     T valueOr(T fallback) const & { return isOk() ? value() : std::move(fallback); }
 
-    const Error &error() const { assert(!isOk()); return std::get<1>(m_state); }
+    const Error &error() const
+    {
+        assert(!isOk());
+        return std::get<1>(m_state);
+    }
 
 private:
     std::variant<T, Error> m_state;
@@ -45,7 +61,11 @@ public:
 
     bool isOk() const { return !m_error; }
     explicit operator bool() const { return isOk(); }
-    const Error &error() const { assert(m_error); return *m_error; }
+    const Error &error() const
+    {
+        assert(m_error);
+        return *m_error;
+    }
 
 private:
     std::optional<Error> m_error;

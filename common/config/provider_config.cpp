@@ -189,7 +189,8 @@ private:
             for (const json::Value &element : member.value.elements()) {
                 const std::string word(element.stringOr(""));
                 if (!abi::isCapability(word))
-                    m_faults.push_back(pointer + ": not a capability of the ABI: " + (word.empty() ? "(no string)" : word));
+                    m_faults.push_back(pointer
+                                       + ": not a capability of the ABI: " + (word.empty() ? "(no string)" : word));
                 else if (std::find(words.begin(), words.end(), word) != words.end())
                     m_faults.push_back(pointer + ": named twice: " + word);
                 else
@@ -204,8 +205,8 @@ private:
         const bool given = m_root.has("formats");
         for (const std::string &format : m_root.stringList("formats")) {
             const bool known = std::find(m_knownFormats.begin(), m_knownFormats.end(), format) != m_knownFormats.end();
-            const bool twice =
-                std::find(m_config.formats.begin(), m_config.formats.end(), format) != m_config.formats.end();
+            const bool twice = std::find(m_config.formats.begin(), m_config.formats.end(), format)
+                               != m_config.formats.end();
             // A file made for a newer build still works with the formats this one has.
             if (!known)
                 m_config.warnings.push_back("/formats: not known to this build: " + format);

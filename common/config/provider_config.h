@@ -29,9 +29,9 @@ struct OAuthConfig {
 };
 
 struct ProviderConfig {
-    std::string name;         // stable provider identity, an object name
-    std::string baseUrl;      // as written, without trailing slashes
-    std::string defaultModel; // native id or empty
+    std::string name;                // stable provider identity, an object name
+    std::string baseUrl;             // as written, without trailing slashes
+    std::string defaultModel;        // native id or empty
     std::vector<std::string> models; // native ids, default_model first when it is not among them
     std::map<std::string, std::uint32_t> modelLimits;
     std::map<std::string, std::vector<std::string>> modelCapabilities;
@@ -41,9 +41,9 @@ struct ProviderConfig {
     std::vector<std::pair<std::string, std::string>> headers; // static, non-secret
     std::optional<OAuthConfig> oauth;
     bool proxyFromEnvironment = false;
-    bool needsKey = true;     // false for loopback hosts: a missing slot then sends no Authorization header
+    bool needsKey = true; // false for loopback hosts: a missing slot then sends no Authorization header
 
-    std::string file;         // file name, for messages
+    std::string file;                  // file name, for messages
     std::vector<std::string> warnings; // unknown keys and the like, shown by `ctx doctor`
 };
 

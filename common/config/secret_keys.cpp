@@ -29,7 +29,7 @@ std::string snakeCase(std::string_view key)
 bool looksLikeSecret(std::string_view key)
 {
     static constexpr std::array<std::string_view, 16> kLastWords = {
-        "key",        "keys",        "apikey",     "token",         "secret", "secrets", "password", "passwd",
+        "key",        "keys",       "apikey",      "token",         "secret", "secrets", "password", "passwd",
         "passphrase", "credential", "credentials", "authorization", "bearer", "env",     "cookie",   "jwt"};
     const std::string snake = snakeCase(key);
     if (snake.find("api_key") != std::string::npos || snake.find("apikey") != std::string::npos)

@@ -20,6 +20,8 @@ constexpr int kRetryMs = 5; // while the accept queue is full
 
 Error closedByPeer() { return errors::connectionReset("cortexd closed the connection"); }
 
+Error silence() { return errors::timedOut("cortexd does not answer; it hangs or is very busy: see its log"); }
+
 // Fills `address`. A path that does not fit is shortened through a descriptor of its directory, kept in `directory`.
 Result<void> makeAddress(const std::string &path, sockaddr_un &address, UniqueFd &directory)
 {
@@ -63,11 +65,11 @@ Result<short> waitFor(int fd, short events, Deadline deadline)
         if (ready > 0)
             return entry.revents;
         if (ready == 0)
-            return errors::timedOut("cortexd does not answer");
+            return silence();
         if (errno != EINTR)
             return errors::fromErrno(errno, "poll");
         if (deadline.isPast())
-            return errors::timedOut("cortexd does not answer");
+            return silence();
     }
 }
 

@@ -284,8 +284,8 @@ std::vector<Member> Value::members() const
         return out;
     out.reserve(nodeOf(*this)->MemberCount());
     for (auto it = nodeOf(*this)->MemberBegin(); it != nodeOf(*this)->MemberEnd(); ++it) {
-        out.push_back({std::string_view(it->name.GetString(), it->name.GetStringLength()),
-                       ValueAccess::make(&it->value)});
+        out.push_back(
+            {std::string_view(it->name.GetString(), it->name.GetStringLength()), ValueAccess::make(&it->value)});
     }
     return out;
 }

@@ -72,8 +72,7 @@ Evaluation::Answer Evaluation::matches(const Matcher &matcher)
     case MatcherKind::Domain: return matchesDomain(matcher);
     case MatcherKind::Dip: return m_addresses ? matchesDip(matcher) : waitFor(Need::Addresses);
     case MatcherKind::Pname: return matchesProgram(matcher) ? Answer::Yes : Answer::No;
-    case MatcherKind::Provider:
-        return any([&](const Value &value) { return matchesPattern(value, m_query.provider); });
+    case MatcherKind::Provider: return any([&](const Value &value) { return matchesPattern(value, m_query.provider); });
     case MatcherKind::Model: return any([&](const Value &value) { return matchesModel(value, m_query); });
     }
     return Answer::No;

@@ -25,17 +25,17 @@ public:
 };
 
 struct Query {
-    std::string host;          // of the provider's base URL, lower case
+    std::string host; // of the provider's base URL, lower case
     std::string provider;
-    std::string model;         // "P/M" as projected
-    std::string nativeModel;   // as the provider spells it
+    std::string model;       // "P/M" as projected
+    std::string nativeModel; // as the provider spells it
     // Names the program goes by; asked when the first pname rule is reached.
     std::function<std::vector<std::string>()> programNames;
 };
 
 struct Decision {
-    int line = 0;              // 0: nothing matched and no fallback is written
-    std::string rule;          // the line's text, or "fallback: NAME"
+    int line = 0;     // 0: nothing matched and no fallback is written
+    std::string rule; // the line's text, or "fallback: NAME"
     const Group *group = nullptr;
 };
 

@@ -25,7 +25,8 @@ std::string lower(std::string_view text)
 
 bool isNameChar(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_'
+           || c == '-';
 }
 
 bool isBlank(char c) { return c == ' ' || c == '\t'; }
@@ -141,8 +142,8 @@ private:
 
 std::optional<MatcherKind> matcherFromWord(std::string_view word)
 {
-    for (const MatcherKind kind : {MatcherKind::Domain, MatcherKind::Dip, MatcherKind::Pname, MatcherKind::Provider,
-                                   MatcherKind::Model}) {
+    for (const MatcherKind kind :
+         {MatcherKind::Domain, MatcherKind::Dip, MatcherKind::Pname, MatcherKind::Provider, MatcherKind::Model}) {
         if (matcherWord(kind) == word)
             return kind;
     }
@@ -255,7 +256,8 @@ public:
 private:
     static Error invalidAt(int line, int column, const std::string &reason)
     {
-        return errors::invalid(reason).withDetail("line " + std::to_string(line) + ", column " + std::to_string(column));
+        return errors::invalid(reason).withDetail("line " + std::to_string(line) + ", column "
+                                                  + std::to_string(column));
     }
 
     static std::string_view withoutComment(std::string_view line)
@@ -313,10 +315,9 @@ private:
             || !std::all_of(group.name.begin(), group.name.end(), isNameChar))
             throw Fault{column, "group(NAME): one name of 1 to 64 letters, digits and . _ -"};
         if (const auto existing = m_table.groups.find(group.name); existing != m_table.groups.end()) {
-            throw Fault{column, existing->second.line == 0
-                                    ? "the group " + group.name + " is built in"
-                                    : "the group " + group.name + " is defined in line "
-                                          + std::to_string(existing->second.line)};
+            throw Fault{column, existing->second.line == 0 ? "the group " + group.name + " is built in"
+                                                           : "the group " + group.name + " is defined in line "
+                                                                 + std::to_string(existing->second.line)};
         }
         reader.take("->");
         parseTransport(reader, group);

@@ -30,7 +30,7 @@ struct Group {
     std::string baseUrl;    // Http: required; Unix: where Host and path come from
     std::string socketPath; // Unix
     std::string slot = "default";
-    bool needsKey = true;   // false: key(none)
+    bool needsKey = true; // false: key(none)
 };
 
 enum class MatcherKind { Domain, Dip, Pname, Provider, Model };
@@ -45,11 +45,11 @@ struct Network {
 };
 
 struct Value {
-    std::string text;             // Domain: lower case; the name after geosite: or geoip:
+    std::string text; // Domain: lower case; the name after geosite: or geoip:
     DomainForm form = DomainForm::Suffix;
-    bool isPrefix = false;        // Provider, Model: text without its '*'
-    bool isGeo = false;           // Dip: geoip:NAME
-    Network network;              // Dip, otherwise
+    bool isPrefix = false; // Provider, Model: text without its '*'
+    bool isGeo = false;    // Dip: geoip:NAME
+    Network network;       // Dip, otherwise
 };
 
 struct Matcher {

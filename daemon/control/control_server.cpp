@@ -32,7 +32,8 @@ std::optional<std::string> idOf(const json::Value &frame)
 // One client. Owns its socket and its executions; dies with the socket.
 class ControlServer::Connection : public QObject {
 public:
-    Connection(ControlServer &server, sockets::FrameSocket *socket) : QObject(&server), m_server(server), m_socket(socket)
+    Connection(ControlServer &server, sockets::FrameSocket *socket)
+        : QObject(&server), m_server(server), m_socket(socket)
     {
         socket->setParent(this);
         connect(socket, &sockets::FrameSocket::frameReceived, this, [this](std::string_view frame) { handle(frame); });

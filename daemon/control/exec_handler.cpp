@@ -224,7 +224,8 @@ void Execution::cutStream()
     m_errorNumber = EMSGSIZE;
     m_errorText = "an event of the run is longer than a frame of 1 MiB";
     if (m_run) // from a turn of its own: we are inside its signal
-        QMetaObject::invokeMethod(m_run.get(), [run = m_run.get()] { run->cancel(); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            m_run.get(), [run = m_run.get()] { run->cancel(); }, Qt::QueuedConnection);
 }
 
 void Execution::relieve()

@@ -4,10 +4,10 @@
 #include "common/abi/event.h"
 #include "common/control_client/protocol.h"
 #include "daemon/control/request.h"
-#include "daemon/snapshot/runtime_snapshot.h"
-#include "daemon/snapshot/snapshot_cell.h"
 #include "daemon/models/model_run.h"
 #include "daemon/models/model_service.h"
+#include "daemon/snapshot/runtime_snapshot.h"
+#include "daemon/snapshot/snapshot_cell.h"
 #include "daemon/sockets/frame_socket.h"
 
 #include <QObject>

@@ -33,7 +33,7 @@ struct Request {
     std::string op;
     std::string idJson; // the id as JSON text: a string
     sockets::Peer peer;
-    json::Value body;   // valid during the handler's call only
+    json::Value body; // valid during the handler's call only
 
     std::string text(std::string_view key, std::string_view fallback = {}) const
     {

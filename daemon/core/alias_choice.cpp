@@ -47,8 +47,9 @@ const ModelEntry *mainChoice(const std::vector<ModelEntry> &entries)
         chosen = firstOf(entries, [](const ModelEntry &) { return true; });
     if (chosen)
         return chosen;
-    const auto echo = std::find_if(entries.begin(), entries.end(),
-                                   [](const ModelEntry &entry) { return isBuiltIn(entry) && entry.ref.model == "echo"; });
+    const auto echo = std::find_if(entries.begin(), entries.end(), [](const ModelEntry &entry) {
+        return isBuiltIn(entry) && entry.ref.model == "echo";
+    });
     return echo == entries.end() ? nullptr : &*echo;
 }
 

@@ -113,7 +113,8 @@ private:
         for (const std::string &id : config.models) {
             const auto name = abi::projectedModelName(id);
             if (!name) {
-                m_problems.push_back({"providers.d/" + config.file, errors::invalid("no object name for the model " + id)});
+                m_problems.push_back(
+                    {"providers.d/" + config.file, errors::invalid("no object name for the model " + id)});
                 continue;
             }
             if (!taken.insert(*name).second) {

@@ -102,11 +102,11 @@ Result<void> Daemon::bringUp()
         return loaded;
     m_egress = std::make_unique<providers::DirectEgress>();
     m_http = std::make_unique<providers::QnamTransport>();
-    m_models = std::make_unique<models::ModelService>(models::ModelServices{
-        [this] { return m_runtime->snapshot().load()->catalog; }, m_runtime->secrets(), *m_egress, *m_http,
-        systemClock()});
-    m_control = std::make_unique<control::ControlServer>(
-        control::ExecServices{*m_models, m_runtime->snapshot()}, ::geteuid());
+    m_models = std::make_unique<models::ModelService>(
+        models::ModelServices{[this] { return m_runtime->snapshot().load()->catalog; }, m_runtime->secrets(), *m_egress,
+                              *m_http, systemClock()});
+    m_control = std::make_unique<control::ControlServer>(control::ExecServices{*m_models, m_runtime->snapshot()},
+                                                         ::geteuid());
     registerOperations(*m_control,
                        OperationContext{*m_runtime, *m_models, *m_control, [this] { return m_fs && m_fs->isMounted(); },
                                         [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs});

@@ -14,7 +14,8 @@ DoctorCheck checkMount(const Runtime &runtime, bool isMounted)
 {
     if (isMounted)
         return {"mount", "ok", runtime.places().mount, ""};
-    return {"mount", "warning", "not mounted: started with --no-fuse", "start cortexd without --no-fuse to see the tree"};
+    return {"mount", "warning", "not mounted: started with --no-fuse",
+            "start cortexd without --no-fuse to see the tree"};
 }
 
 DoctorCheck checkDisk(const Runtime &runtime)

@@ -43,10 +43,7 @@ void writeProblem(json::Writer &writer, std::string_view key, std::string_view w
     writer.field("message", json::toValidUtf8(error.text())).endObject();
 }
 
-Error furtherOnes(std::size_t number)
-{
-    return errors::tooLarge("and " + std::to_string(number) + " more");
-}
+Error furtherOnes(std::size_t number) { return errors::tooLarge("and " + std::to_string(number) + " more"); }
 
 void writeProblems(json::Writer &writer, const std::vector<Problem> &problems)
 {
@@ -241,8 +238,8 @@ void handleProviderGet(const OperationContext &context, const Request &request, 
     const config::ProviderConfig *provider = findProvider(context.runtime, name);
     if (!provider)
         return responder.error(errors::notFound("no such provider: " + name));
-    const Result<std::string> text =
-        files::readRegular(context.runtime.places().providersDir() + "/" + provider->file, limits::kProviderFile);
+    const Result<std::string> text = files::readRegular(context.runtime.places().providersDir() + "/" + provider->file,
+                                                        limits::kProviderFile);
     if (!text)
         return responder.error(text.error());
     const Result<json::Document> document = json::parse(*text);
@@ -283,11 +280,11 @@ void handleKeySet(const OperationContext &context, const Request &request, const
     const std::string slot = request.text("slot", providers::kDefaultSlot);
     // A key for a provider that has no file yet is fine: both orders of setting up work.
     auto value = std::make_shared<SecretString>(request.text("value"));
-    context.runtime.writer().run([&secrets = context.runtime.secrets(), name, slot,
-                                  value] { return secrets.set(name, slot, *value); },
-                                 [context, responder, name, slot](const Result<void> &outcome) {
-                                     answerKeyChange(context, responder, name, slot, outcome);
-                                 });
+    context.runtime.writer().run(
+        [&secrets = context.runtime.secrets(), name, slot, value] { return secrets.set(name, slot, *value); },
+        [context, responder, name, slot](const Result<void> &outcome) {
+            answerKeyChange(context, responder, name, slot, outcome);
+        });
 }
 
 void handleKeyRemove(const OperationContext &context, const Request &request, const Responder &responder)

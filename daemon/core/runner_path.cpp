@@ -56,7 +56,8 @@ Result<std::string> chooseRunner(const std::optional<std::string> &configured, c
         return std::string(kInstalled);
     if (hasBeside)
         return beside;
-    return errors::notFound("no runner here or in /usr/bin; build the target cortexfs-object-runner").withDetail(beside);
+    return errors::notFound("no runner here or in /usr/bin; build the target cortexfs-object-runner")
+        .withDetail(beside);
 }
 
 } // namespace

@@ -59,8 +59,7 @@ std::string aliasNameOf(const TreeChange &change) { return change.path.substr(ch
 Runtime::Runtime(Places places, config::DaemonConfig config, std::vector<BinLink> bin, QObject *parent)
     : QObject(parent), m_places(std::move(places)), m_config(std::move(config)), m_bin(std::move(bin)),
       m_store(m_places.installedTree()), m_secrets(m_places.state, ::geteuid()), m_snapshot(emptySnapshot())
-{
-}
+{}
 
 Runtime::~Runtime() = default;
 
@@ -104,12 +103,12 @@ void Runtime::readConfiguration()
 void Runtime::rebuild()
 {
     m_problems = m_configProblems;
-    const CatalogInput input{
-        m_providers.providers, m_overrides, m_userAliases,
-        [this](const std::string &provider) {
-            return m_secrets.state(provider, providers::kDefaultSlot).state == providers::SlotState::Filled;
-        },
-        m_places.mount};
+    const CatalogInput input{m_providers.providers, m_overrides, m_userAliases,
+                             [this](const std::string &provider) {
+                                 return m_secrets.state(provider, providers::kDefaultSlot).state
+                                        == providers::SlotState::Filled;
+                             },
+                             m_places.mount};
     publish(m_builder.build(input, m_snapshot.load()->catalog.get(), m_problems));
 }
 
@@ -140,7 +139,8 @@ std::string Runtime::statusText(const models::ModelCatalog &catalog) const
 void Runtime::postTreeChange(TreeChange change, TreeChangeDone done)
 {
     QMetaObject::invokeMethod(
-        this, [this, change = std::move(change), done = std::move(done)] { apply(change, done); }, Qt::QueuedConnection);
+        this, [this, change = std::move(change), done = std::move(done)] { apply(change, done); },
+        Qt::QueuedConnection);
 }
 
 Result<void> Runtime::checkControl(std::string_view path, std::string_view content) const

@@ -7,11 +7,11 @@
 #include "daemon/core/catalog_builder.h"
 #include "daemon/core/control_store.h"
 #include "daemon/core/problem.h"
+#include "daemon/core/state_writer.h"
+#include "daemon/providers/core/secret_store.h"
 #include "daemon/snapshot/runtime_snapshot.h"
 #include "daemon/snapshot/snapshot_cell.h"
-#include "daemon/core/state_writer.h"
 #include "daemon/snapshot/tree_change.h"
-#include "daemon/providers/core/secret_store.h"
 
 #include <QObject>
 

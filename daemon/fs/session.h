@@ -23,8 +23,8 @@ namespace cortexfs::fs {
 
 struct FsOptions {
     Places places;
-    std::string runner;     // absolute path of the #! interpreter
-    uid_t daemonUid = 0;    // owner of what is projected; uid and gid of this process
+    std::string runner;  // absolute path of the #! interpreter
+    uid_t daemonUid = 0; // owner of what is projected; uid and gid of this process
     gid_t daemonGid = 0;
     bool allowOther = false;
     // Called once, on the answering thread, when the mount ended without stop(): somebody unmounted it (ENODEV) or the

@@ -15,10 +15,7 @@ bool streams(const ModelEntry &entry)
     return words.empty() || std::find(words.begin(), words.end(), "stream") != words.end();
 }
 
-std::string firstLine(const std::string &text)
-{
-    return text.substr(0, text.find('\n'));
-}
+std::string firstLine(const std::string &text) { return text.substr(0, text.find('\n')); }
 
 } // namespace
 
@@ -38,8 +35,8 @@ Result<const wire::WireFormat *> formatFor(const ModelEntry &entry, abi::Purpose
                 return format;
         }
     }
-    return errors::unsupported("no driver of " + entry.ref.text() + " is part of this build: "
-                               + firstLine(entry.driver));
+    return errors::unsupported("no driver of " + entry.ref.text()
+                               + " is part of this build: " + firstLine(entry.driver));
 }
 
 wire::EncodeContext encodeContextFor(const ModelEntry &entry, const Conversation &conversation)

@@ -141,7 +141,8 @@ void CandidateRun::setPaused(bool paused)
 void CandidateRun::endLater(abi::RunStatus status)
 {
     m_state = State::Ending;
-    QMetaObject::invokeMethod(this, [this, status] { end(status, {}, {}); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this, status] { end(status, {}, {}); }, Qt::QueuedConnection);
 }
 
 void CandidateRun::end(abi::RunStatus status, std::optional<abi::StopReason> reason, const std::optional<Error> &error)

@@ -21,10 +21,7 @@ HttpAttempt::HttpAttempt(const ModelServices &services, const Candidate &candida
     connect(&m_idleTimer, &QTimer::timeout, this, &HttpAttempt::handleIdleTimer);
 }
 
-HttpAttempt::~HttpAttempt()
-{
-    cancel();
-}
+HttpAttempt::~HttpAttempt() { cancel(); }
 
 void HttpAttempt::start()
 {
@@ -54,8 +51,8 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     Result<std::optional<SecretString>> key = keyFor(egress);
     if (!key)
         return key.error();
-    Result<wire::WireRequest> encoded =
-        m_format.encode(m_request.conversation, encodeContextFor(m_entry, m_request.conversation));
+    Result<wire::WireRequest> encoded = m_format.encode(m_request.conversation,
+                                                        encodeContextFor(m_entry, m_request.conversation));
     if (!encoded)
         return encoded.error();
     Result<std::string> url = providers::endpointUrl(egress.baseUrl, encoded->path);
@@ -69,8 +66,8 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     request.body = std::move(encoded->body);
     if (*key) {
         m_key = (*key)->clone();
-        request.credential =
-            providers::HttpCredential{encoded->auth.headerName, encoded->auth.prefix, std::move(**key)};
+        request.credential = providers::HttpCredential{encoded->auth.headerName, encoded->auth.prefix,
+                                                       std::move(**key)};
     }
     request.proxyFromEnvironment = provider.proxyFromEnvironment;
     request.connectMs = provider.timeouts.connectMs;

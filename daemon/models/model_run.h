@@ -23,8 +23,8 @@ struct Caller {
 };
 
 struct RunRequest {
-    std::string run;                    // the run's id, already unique
-    abi::ModelRef model;                // as projected; aliases are resolved before
+    std::string run;     // the run's id, already unique
+    abi::ModelRef model; // as projected; aliases are resolved before
     abi::Purpose purpose = abi::Purpose::Exec;
     Conversation conversation;
     Caller caller;
@@ -32,10 +32,10 @@ struct RunRequest {
 
 // What a run used, for `ctx provider test` and the model's log. Complete once finished() was emitted.
 struct RunReport {
-    std::string model;      // the one that answered
-    std::string transport;  // direct | http | unix | builtin
-    std::string slot;       // key slot asked for, or empty
-    std::string rule;       // the route rule that decided
+    std::string model;     // the one that answered
+    std::string transport; // direct | http | unix | builtin
+    std::string slot;      // key slot asked for, or empty
+    std::string rule;      // the route rule that decided
     int httpStatus = 0;
     std::int64_t firstTokenMs = -1;
     std::int64_t totalMs = 0;

@@ -18,10 +18,7 @@ ScriptAttempt::ScriptAttempt(std::string_view model, const Conversation &convers
     connect(&m_timer, &QTimer::timeout, this, &ScriptAttempt::step);
 }
 
-void ScriptAttempt::start()
-{
-    m_timer.start(0);
-}
+void ScriptAttempt::start() { m_timer.start(0); }
 
 void ScriptAttempt::cancel()
 {

@@ -76,7 +76,8 @@ void FrameSocket::handleWritable()
     if (m_isReadingPaused) {
         m_isReadingPaused = false;
         // What was read before the pause comes first, from a turn of its own.
-        QMetaObject::invokeMethod(this, [this] { resumeReading(); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this] { resumeReading(); }, Qt::QueuedConnection);
     }
     Q_EMIT drained();
 }

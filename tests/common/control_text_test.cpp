@@ -60,7 +60,8 @@ void ControlTextTest::accepts_data()
         QTest::newRow(title) << std::string(control) << std::move(text) << std::move(stored);
     };
     for (const char *word : {"auto", "none", "low", "medium", "high", "xhigh", "max"}) {
-        QTest::addRow("effort %s", word) << std::string("effort") << std::string(word) + "\n" << std::string(word) + "\n";
+        QTest::addRow("effort %s", word) << std::string("effort") << std::string(word) + "\n"
+                                         << std::string(word) + "\n";
         QTest::addRow("effort %s without its line feed", word)
             << std::string("effort") << std::string(word) << std::string(word) + "\n";
     }
@@ -168,8 +169,8 @@ void ControlTextTest::whatIsNoPlainTextIsRefusedEverywhere_data()
         const char *control;
         std::string text;
     };
-    const Good goods[] = {{"effort", "high"}, {"session", "none"}, {"default", "a=b"}, {"fallback", "a/b"},
-                          {"driver", "debug"}};
+    const Good goods[] = {
+        {"effort", "high"}, {"session", "none"}, {"default", "a=b"}, {"fallback", "a/b"}, {"driver", "debug"}};
     for (const Good &good : goods) {
         const std::string control = good.control;
         const auto row = [&](const char *title, std::string text, int number) {
@@ -184,7 +185,8 @@ void ControlTextTest::whatIsNoPlainTextIsRefusedEverywhere_data()
         row("an overlong slash", good.text + "\xc0\xaf", EINVAL);
         row("a surrogate", good.text + "\xed\xa0\x80", EINVAL);
         row("a BOM", "\xef\xbb\xbf" + good.text, EINVAL);
-        row("one byte over 64 KiB", good.text + std::string(limits::kControlFile + 1 - good.text.size(), 'x'), EMSGSIZE);
+        row("one byte over 64 KiB", good.text + std::string(limits::kControlFile + 1 - good.text.size(), 'x'),
+            EMSGSIZE);
     }
 }
 

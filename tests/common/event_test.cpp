@@ -69,14 +69,16 @@ void EventTest::lines_data()
         R"({"type":"usage","run":"r1","input_tokens":10,"output_tokens":1,"cached_tokens":4,"cache_write_tokens":2})");
     row("error", full(EventType::Error),
         R"({"type":"error","run":"r1","code":"EACCES","message":"permission denied","model":"debug/echo"})");
-    row("done", full(EventType::Done), R"({"type":"done","run":"r1","status":"ok","reason":"stop","model":"debug/echo"})");
+    row("done", full(EventType::Done),
+        R"({"type":"done","run":"r1","status":"ok","reason":"stop","model":"debug/echo"})");
 
     row("made start", events::start("r1", "a/b"), R"({"type":"start","run":"r1","model":"a/b"})");
     row("made delta", events::delta("r1", "x", 0), R"({"type":"delta","run":"r1","text":"x","offset":0})");
     row("made error", events::error("r1", errors::noCredential("no key").withDetail("openai")),
         R"({"type":"error","run":"r1","code":"ENOKEY","message":"openai: no key"})");
     row("made done", events::done("r1", RunStatus::Error), R"({"type":"done","run":"r1","status":"error"})");
-    row("done cancelled", events::done("r1", RunStatus::Cancelled), R"({"type":"done","run":"r1","status":"cancelled"})");
+    row("done cancelled", events::done("r1", RunStatus::Cancelled),
+        R"({"type":"done","run":"r1","status":"cancelled"})");
     row("done with a reason", events::done("r1", RunStatus::Ok, StopReason::ToolCalls),
         R"({"type":"done","run":"r1","status":"ok","reason":"tool_calls"})");
     row("error before a run has no run", events::error("", errors::invalid("m")),
@@ -141,9 +143,9 @@ void EventTest::linesAreOneLineOfJson_data()
 void EventTest::linesAreOneLineOfJson()
 {
     QFETCH(std::string, text);
-    for (const EventType type : {EventType::Start, EventType::Delta, EventType::Message, EventType::ReasoningDelta,
-                                 EventType::ReasoningMessage, EventType::ToolCall, EventType::Usage, EventType::Error,
-                                 EventType::Done}) {
+    for (const EventType type :
+         {EventType::Start, EventType::Delta, EventType::Message, EventType::ReasoningDelta,
+          EventType::ReasoningMessage, EventType::ToolCall, EventType::Usage, EventType::Error, EventType::Done}) {
         Event event;
         event.type = type;
         event.run = event.model = event.text = event.callId = event.name = event.rawArguments = text;

@@ -64,7 +64,10 @@ void LoggingTest::escapes_data()
     row("NUL", std::string("a\0b", 3), "a\\x00b");
     row("a terminal escape", "\x1b[31mred", "\\x1b[31mred");
     row("DEL", "\x7f", "\\x7f");
-    row("a C1 control in UTF-8", "\xc2\x9b""31m", "\\x9b31m");
+    row("a C1 control in UTF-8",
+        "\xc2\x9b"
+        "31m",
+        "\\x9b31m");
     row("the last C1 control", "\xc2\x9f", "\\x9f");
     row("a no-break space is no control", "\xc2\xa0", "\xc2\xa0");
     row("letters beyond ASCII stay", "\xc3\xa9\xe6\xa8\xa1\xf0\x9f\x98\x80", "\xc3\xa9\xe6\xa8\xa1\xf0\x9f\x98\x80");

@@ -37,7 +37,9 @@ void NamesTest::objectNames_data()
 {
     QTest::addColumn<std::string>("name");
     QTest::addColumn<bool>("ok");
-    const auto row = [](const char *title, std::string name, bool ok) { QTest::newRow(title) << std::move(name) << ok; };
+    const auto row = [](const char *title, std::string name, bool ok) {
+        QTest::newRow(title) << std::move(name) << ok;
+    };
     row("a word", "echo", true);
     row("one character", "a", true);
     row("one digit", "7", true);
@@ -106,7 +108,9 @@ void NamesTest::modelRefs_data()
 {
     QTest::addColumn<std::string>("text");
     QTest::addColumn<bool>("ok");
-    const auto row = [](const char *title, std::string text, bool ok) { QTest::newRow(title) << std::move(text) << ok; };
+    const auto row = [](const char *title, std::string text, bool ok) {
+        QTest::newRow(title) << std::move(text) << ok;
+    };
     row("provider and model", "openai/gpt-5.6", true);
     row("no slash", "openai", false);
     row("no model", "openai/", false);
@@ -150,7 +154,10 @@ void NamesTest::projectedNames_data()
     row("an at sign and a tilde", "a@b~c", "a_b_c");
     row("one character beyond ASCII is one underscore", "caf\xc3\xa9", "caf_");
     row("each of several", "m-\xe6\xa8\xa1\xe5\x9e\x8b", "m-__");
-    row("one of four bytes", "a\xf0\x9f\x98\x80" "b", "a_b");
+    row("one of four bytes",
+        "a\xf0\x9f\x98\x80"
+        "b",
+        "a_b");
     row("a NUL", std::string("a\0b", 3), "a_b");
     row("the ending .sock", "a.sock", "a_sock");
     row("the ending .d", "a.d", "a_d");
@@ -262,8 +269,14 @@ void NamesTest::endpoints_data()
     row("IPv6 in brackets", "http://[::1]:8080/v1", "http ::1 8080");
     row("IPv6 in long form", "http://[0:0:0:0:0:0:0:1]", "http ::1 -1");
     row("a query is kept by the caller", "https://h/v1?api-version=1", "https h -1");
-    row("IDN becomes ASCII", "https://b\xc3\xbc" "cher.example/v1", "https xn--bcher-kva.example -1");
-    row("IDN in upper case", "https://B\xc3\x9c" "CHER.example", "https xn--bcher-kva.example -1");
+    row("IDN becomes ASCII",
+        "https://b\xc3\xbc"
+        "cher.example/v1",
+        "https xn--bcher-kva.example -1");
+    row("IDN in upper case",
+        "https://B\xc3\x9c"
+        "CHER.example",
+        "https xn--bcher-kva.example -1");
     row("a Chinese host", "https://\xe6\xa8\xa1\xe5\x9e\x8b.example", "https xn--xgs754b.example -1");
     row("an underscore", "http://my_host/v1", "http my_host -1");
     row("an at sign in the path is no user", "https://h/@cf/meta", "https h -1");

@@ -98,10 +98,8 @@ void PlacesTest::resolves_data()
     PlaceOptions user;
     user.mode = Mode::User;
     const Variables home = {{"HOME", "/home/u"}};
-    const Variables xdg = {{"HOME", "/home/u"},
-                           {"XDG_RUNTIME_DIR", "/run/user/7"},
-                           {"XDG_CONFIG_HOME", "/c"},
-                           {"XDG_DATA_HOME", "/d"}};
+    const Variables xdg = {
+        {"HOME", "/home/u"}, {"XDG_RUNTIME_DIR", "/run/user/7"}, {"XDG_CONFIG_HOME", "/c"}, {"XDG_DATA_HOME", "/d"}};
     const Variables given = {{"HOME", "/home/u"},
                              {"XDG_RUNTIME_DIR", "/run/user/7"},
                              {"CORTEXFS_CONFIG_DIR", "/e/c"},
@@ -131,8 +129,7 @@ void PlacesTest::resolves_data()
         "/tmp/cortexfs-9/ctx /c/cortexfs /d/cortexfs /tmp/cortexfs-9");
     row("the environment gives every place", none, given, 1000, "/e/m /e/c /e/s /e/r");
     row("the environment counts in system mode too", system, given, 1000, "/e/m /e/c /e/s /e/r");
-    row("given places need no HOME", none,
-        {{"CORTEXFS_CONFIG_DIR", "/e/c"}, {"CORTEXFS_STATE_DIR", "/e/s"}}, 5,
+    row("given places need no HOME", none, {{"CORTEXFS_CONFIG_DIR", "/e/c"}, {"CORTEXFS_STATE_DIR", "/e/s"}}, 5,
         "/tmp/cortexfs-5/ctx /e/c /e/s /tmp/cortexfs-5");
     row("an empty variable counts as unset", none,
         {{"CORTEXFS_CONFIG_DIR", ""}, {"CORTEXFS_STATE_DIR", ""}, {"CORTEXFS_RUNTIME_DIR", ""}, {"CTX_ROOT", ""}}, 0,
@@ -157,8 +154,8 @@ void PlacesTest::resolves_data()
     row("relative paths stand against the working directory", relative, {}, 1,
         "/here/dir/m /here/dir/c /here/dir/../s /here/dir/a/b");
     row("relative variables too", none,
-        {{"CORTEXFS_CONFIG_DIR", "c"}, {"CORTEXFS_STATE_DIR", "s"}, {"CORTEXFS_RUNTIME_DIR", "r"}, {"CTX_ROOT", "m"}}, 1,
-        "/here/dir/m /here/dir/c /here/dir/s /here/dir/r");
+        {{"CORTEXFS_CONFIG_DIR", "c"}, {"CORTEXFS_STATE_DIR", "s"}, {"CORTEXFS_RUNTIME_DIR", "r"}, {"CTX_ROOT", "m"}},
+        1, "/here/dir/m /here/dir/c /here/dir/s /here/dir/r");
     PlaceOptions slashes = all;
     slashes.mount = "//o//m///";
     slashes.state = "/";

@@ -1,5 +1,5 @@
-#include "common/config/provider_config.h"
 #include "common/base/limits.h"
+#include "common/config/provider_config.h"
 #include "common/config/secret_keys.h"
 #include "common/json/json.h"
 #include "tests/common/test_strings.h"
@@ -142,16 +142,21 @@ void ProviderConfigTest::names_data()
     const auto row = [](const char *title, const char *json, const char *name) {
         QTest::newRow(title) << std::string(json) << std::string(name);
     };
-    row("the name that is given", R"({"name":"My.Provider_1","base_url":"https://api.openai.com/v1"})", "My.Provider_1");
+    row("the name that is given", R"({"name":"My.Provider_1","base_url":"https://api.openai.com/v1"})",
+        "My.Provider_1");
     row("openai by its host", R"({"base_url":"https://api.openai.com/v1"})", "openai");
     row("anthropic by its host", R"({"base_url":"https://api.anthropic.com"})", "anthropic");
     row("google by its host", R"({"base_url":"https://generativelanguage.googleapis.com/v1beta/openai"})", "google");
     row("a known host in upper case with port and dot", R"({"base_url":"HTTPS://API.OpenAI.com.:443/v1"})", "openai");
     row("below a known host is another host", R"({"base_url":"https://eu.api.openai.com/v1"})", "eu.api.openai.com");
-    row("a known host at the end of another name", R"({"base_url":"https://evil-api.openai.com/"})", "evil-api.openai.com");
+    row("a known host at the end of another name", R"({"base_url":"https://evil-api.openai.com/"})",
+        "evil-api.openai.com");
     row("the host without port and dot, in lower case", R"({"base_url":"http://Models.Example.TEST.:9000/"})",
         "models.example.test");
-    row("IDN in ASCII", "{\"base_url\":\"https://b\xc3\xbc" "cher.example/\"}", "xn--bcher-kva.example");
+    row("IDN in ASCII",
+        "{\"base_url\":\"https://b\xc3\xbc"
+        "cher.example/\"}",
+        "xn--bcher-kva.example");
     row("localhost with a name", R"({"name":"l","base_url":"http://localhost:11434"})", "l");
     row("IPv6 with a name", R"({"name":"l","base_url":"http://[::1]:1/v1"})", "l");
 }
@@ -168,21 +173,40 @@ void ProviderConfigTest::names()
 void ProviderConfigTest::refusedNames_data()
 {
     QTest::addColumn<std::string>("json");
-    for (const char *host : {"localhost", "localhost.", "LOCALHOST:80", "x.localhost", "127.0.0.1", "127.1", "2130706433",
-                             "0x7f.1", "10.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "[fe80::1%25eth0]", "[2001:db8::1]:8080",
-                             "0.0.0.0", "255.255.255.255", "debug", "main", "route", "vision", "box.d", "box.sock",
+    for (const char *host : {"localhost",
+                             "localhost.",
+                             "LOCALHOST:80",
+                             "x.localhost",
+                             "127.0.0.1",
+                             "127.1",
+                             "2130706433",
+                             "0x7f.1",
+                             "10.1.2.3",
+                             "[::1]",
+                             "[::ffff:127.0.0.1]",
+                             "[fe80::1%25eth0]",
+                             "[2001:db8::1]:8080",
+                             "0.0.0.0",
+                             "255.255.255.255",
+                             "debug",
+                             "main",
+                             "route",
+                             "vision",
+                             "box.d",
+                             "box.sock",
                              "_x.example"})
         QTest::addRow("no name for %s", host) << R"({"base_url":"http://)" + std::string(host) + R"(/v1"})";
     QTest::newRow("no name for a host of 65 characters")
         << R"({"base_url":"http://)" + std::string(60, 'a') + R"(.test/v1"})";
-    for (const char *name : {"", "debug", "route", "main", "helper", "fast", "reason", "code", "vision", "a/b", ".", "..",
-                             ".x", "a b", "a.d", "a.sock", "a\\n", "caf\xc3\xa9", "-x"})
+    for (const char *name : {"", "debug", "route", "main", "helper", "fast", "reason", "code", "vision", "a/b", ".",
+                             "..", ".x", "a b", "a.d", "a.sock", "a\\n", "caf\xc3\xa9", "-x"})
         QTest::addRow("the name \"%s\"", name)
             << R"({"name":")" + std::string(name) + R"(","base_url":"http://h.example"})";
     QTest::newRow("a name of 65 characters")
         << R"({"name":")" + std::string(65, 'a') + R"(","base_url":"http://h.example"})";
     for (const char *name : {"7", "null", "[]", "{}", "true"})
-        QTest::addRow("a name that is %s", name) << R"({"name":)" + std::string(name) + R"(,"base_url":"http://h.example"})";
+        QTest::addRow("a name that is %s", name)
+            << R"({"name":)" + std::string(name) + R"(,"base_url":"http://h.example"})";
 }
 
 void ProviderConfigTest::refusedNames()
@@ -215,7 +239,7 @@ void ProviderConfigTest::needsKey()
 
 void ProviderConfigTest::baseUrls_data()
 {
-    QTest::addColumn<std::string>("url"); // as a JSON value
+    QTest::addColumn<std::string>("url");  // as a JSON value
     QTest::addColumn<std::string>("kept"); // empty: refused
     const auto row = [](const char *title, const char *url, const char *kept) {
         QTest::newRow(title) << std::string(url) << std::string(kept);
@@ -276,8 +300,8 @@ void ProviderConfigTest::models()
 {
     QFETCH(std::string, members);
     QFETCH(std::string, models);
-    const Result<ProviderConfig> config =
-        parse(R"({"name":"p","base_url":"http://h")" + (members.empty() ? "" : "," + members) + "}");
+    const Result<ProviderConfig> config = parse(R"({"name":"p","base_url":"http://h")"
+                                                + (members.empty() ? "" : "," + members) + "}");
     QVERIFY2(config, config ? "" : config.error().text().c_str());
     std::string all;
     for (const std::string &id : config->models)
@@ -288,13 +312,15 @@ void ProviderConfigTest::models()
 void ProviderConfigTest::accepted_data()
 {
     QTest::addColumn<std::string>("members");
-    for (const char *members :
-         {R"("model_limits":{})", R"("model_limits":{"m":1})", R"("model_limits":{"m":4294967295})",
-          R"("model_capabilities":{})", R"("model_capabilities":{"m":[]})",
-          R"("model_capabilities":{"m":["chat","stream","session","vision","audio_input","audio_output","json_schema","tool_call_syntax","reasoning","embedding","rerank"]})",
-          R"("timeouts":{})", R"("timeouts":{"connect_ms":1})", R"("headers":{})",
-          R"("headers":{"anthropic-version":"2023-06-01"})", R"("headers":{"X-Api-Version":"1"})", R"("proxy":"none")",
-          R"("enabled":false)", R"("extra":null)", R"("extra":"anything")", R"("extra":{"max_tokens":1,"token_url":"x"})"})
+    for (
+        const char *members :
+        {R"("model_limits":{})", R"("model_limits":{"m":1})", R"("model_limits":{"m":4294967295})",
+         R"("model_capabilities":{})", R"("model_capabilities":{"m":[]})",
+         R"("model_capabilities":{"m":["chat","stream","session","vision","audio_input","audio_output","json_schema","tool_call_syntax","reasoning","embedding","rerank"]})",
+         R"("timeouts":{})", R"("timeouts":{"connect_ms":1})", R"("headers":{})",
+         R"("headers":{"anthropic-version":"2023-06-01"})", R"("headers":{"X-Api-Version":"1"})", R"("proxy":"none")",
+         R"("enabled":false)", R"("extra":null)", R"("extra":"anything")",
+         R"("extra":{"max_tokens":1,"token_url":"x"})"})
         QTest::newRow(members) << std::string(members);
 }
 
@@ -488,11 +514,13 @@ void ProviderConfigTest::secretKeys()
 void ProviderConfigTest::namesOfSecrets_data()
 {
     QTest::addColumn<bool>("secret");
-    for (const char *key : {"api_key", "apikey", "apiKey", "APIKey", "API_KEY", "API-KEY", "x-api-key", "api_key_env",
-                            "api_keys", "apiKeyFile", "openaiApiKey", "key", "token", "authToken", "auth-token",
-                            "access_token", "accessToken", "refreshToken", "bearer", "secret", "clientSecret",
-                            "client_secret", "private_key", "password", "dbPassword", "passwd", "passphrase", "credential",
-                            "credentials", "authorization", "Authorization", "key_env", "SOME_ENV", "keyEnv", "cookie", "jwt"})
+    for (const char *key :
+         {"api_key",       "apikey",      "apiKey",       "APIKey",        "API_KEY",      "API-KEY",
+          "x-api-key",     "api_key_env", "api_keys",     "apiKeyFile",    "openaiApiKey", "key",
+          "token",         "authToken",   "auth-token",   "access_token",  "accessToken",  "refreshToken",
+          "bearer",        "secret",      "clientSecret", "client_secret", "private_key",  "password",
+          "dbPassword",    "passwd",      "passphrase",   "credential",    "credentials",  "authorization",
+          "Authorization", "key_env",     "SOME_ENV",     "keyEnv",        "cookie",       "jwt"})
         QTest::newRow(key) << true;
     for (const char *key : {"name", "base_url", "token_url", "tokenUrl", "auth_url", "max_tokens", "maxTokens",
                             "keyboard", "monkey", "model_limits", "secretary", "environment", "author", "tokenizer",
@@ -529,7 +557,9 @@ void ProviderConfigTest::sizes()
     QVERIFY(!tooLarge);
     QCOMPARE(tooLarge.error().number(), EMSGSIZE);
     const std::string id(256, 'i');
-    const auto fileWith = [](const std::string &member) { return "{\"name\":\"p\",\"base_url\":\"http://h\"," + member + "}"; };
+    const auto fileWith = [](const std::string &member) {
+        return "{\"name\":\"p\",\"base_url\":\"http://h\"," + member + "}";
+    };
     QVERIFY(parse(fileWith("\"models\":[\"" + id + "\"]")));
     QVERIFY(!parse(fileWith("\"models\":[\"" + id + "i\"]")));
     QVERIFY(!parse(fileWith("\"default_model\":\"" + id + "i\"")));
@@ -553,7 +583,8 @@ void ProviderConfigTest::brokenJson_data()
     row("a NUL behind", std::string("{\"name\":\"p\",\"base_url\":\"http://h\"}\0", 36));
     row("Latin-1", "{\"name\":\"p\",\"base_url\":\"http://h\",\"extra\":\"caf\xe9\"}");
     row("nested without end", std::string(60'000, '['));
-    row("nested too deep", R"({"name":"p","base_url":"http://h","extra":)" + std::string(200, '[') + std::string(200, ']') + "}");
+    row("nested too deep",
+        R"({"name":"p","base_url":"http://h","extra":)" + std::string(200, '[') + std::string(200, ']') + "}");
     row("NaN", R"({"name":"p","base_url":"http://h","extra":NaN})");
 }
 

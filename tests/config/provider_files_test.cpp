@@ -130,7 +130,9 @@ void ProviderFilesTest::oneBadFileLeavesTheOthers()
     if (kind == "large")
         dir.write("m.json", provider("m") + std::string(65'536, ' '));
     if (kind == "binary")
-        dir.write("m.json", std::string("\x7f" "ELF\0\xff", 6));
+        dir.write("m.json", std::string("\x7f"
+                                        "ELF\0\xff",
+                                        6));
     const ProviderSet set = load(dir);
     QCOMPARE(names(set), std::string("a:a.json z:z.json"));
     QCOMPARE(faults(set), "m.json:" + error);

@@ -79,11 +79,11 @@ private Q_SLOTS:
         World world;
         world.daemon().reply("model.list", kModels);
         const Outcome ready = world.run({"model", "ls"});
-        COMPARE_TEXT(ready.out, "MODEL         LIMIT  EFFORT  STATE  ALIASES    CAPABILITIES\n"
-                                "debug/echo  unknown  auto    ready  main fast  chat stream\n"
+        COMPARE_TEXT(ready.out, "MODEL         LIMIT  EFFORT  STATE  CAPABILITIES  ALIASES\n"
+                                "debug/echo  unknown  auto    ready  chat stream   main fast\n"
                                 "1 more model has no key yet; --all shows them, \"ctx provider list\" says whose\n");
         const Outcome all = world.run({"model", "ls", "--all"});
-        QVERIFY(has(all.out, "local/m1       272k  high    unconfigured  -          chat vision\n"));
+        QVERIFY(has(all.out, "local/m1       272k  high    unconfigured  chat vision\n"));
         QVERIFY(!has(all.out, "no key yet"));
         const Outcome one = world.run({"model", "ls", "local"});
         QVERIFY(has(one.out, "local/m1") && !has(one.out, "debug/echo"));
@@ -273,7 +273,7 @@ private Q_SLOTS:
                       + "\",\"cap\":[\"chat\"],\"state\":\"ready\"}";
         world.daemon().reply("model.list", models + "],\"aliases\":[]");
         const Outcome outcome = world.shell("\"$CTX\" model ls | head -n 1; echo ${PIPESTATUS[0]}");
-        COMPARE_TEXT(outcome.out, "MODEL      LIMIT  EFFORT  STATE  ALIASES  CAPABILITIES\n141\n");
+        COMPARE_TEXT(outcome.out, "MODEL      LIMIT  EFFORT  STATE  CAPABILITIES  ALIASES\n141\n");
         QCOMPARE(outcome.err, std::string());
     }
 };

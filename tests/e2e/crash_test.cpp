@@ -29,7 +29,8 @@ private Q_SLOTS:
             std::atomic<int> writes = 0;
             std::thread writer([&] {
                 for (int i = 0; !stop; ++i) {
-                    const std::string line = "key=" + std::string(i % 2 == 0 ? 40 : 4000, i % 2 == 0 ? 'a' : 'b') + "\n";
+                    const std::string line = "key=" + std::string(i % 2 == 0 ? 40 : 4000, i % 2 == 0 ? 'a' : 'b')
+                                             + "\n";
                     putText(path, line);
                     ++writes;
                 }
@@ -49,7 +50,8 @@ private Q_SLOTS:
         }
         // Nothing half-written is left behind.
         QVERIFY2(daemon.start(), daemon.log().c_str());
-        const Outcome leftovers = shell(QStringLiteral("find '%1' -name '.cortexfs-tmp-*'").arg(daemon.installedTree()));
+        const Outcome leftovers = shell(
+            QStringLiteral("find '%1' -name '.cortexfs-tmp-*'").arg(daemon.installedTree()));
         QCOMPARE(leftovers.out, std::string());
     }
 

@@ -119,8 +119,8 @@ void DaemonProcess::writeKey(const QString &provider, const std::string &key)
 
 bool DaemonProcess::start(const QStringList &extra)
 {
-    QStringList arguments = {QStringLiteral("--mount"),  mount(), QStringLiteral("--config"),  config(),
-                             QStringLiteral("--state"),  state(), QStringLiteral("--runtime"), runtime()};
+    QStringList arguments = {QStringLiteral("--mount"), mount(), QStringLiteral("--config"),  config(),
+                             QStringLiteral("--state"), state(), QStringLiteral("--runtime"), runtime()};
     m_process.start(binary("cortexd"), arguments + extra);
     if (!m_process.waitForStarted(5'000))
         return false;

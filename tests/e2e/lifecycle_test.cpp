@@ -16,7 +16,8 @@ using namespace cortexfs::e2e;
 namespace {
 bool isMounted(const QString &path)
 {
-    return slurp(QStringLiteral("/proc/self/mounts")).value_or("").find(" " + path.toStdString() + " ") != std::string::npos;
+    return slurp(QStringLiteral("/proc/self/mounts")).value_or("").find(" " + path.toStdString() + " ")
+           != std::string::npos;
 }
 } // namespace
 
@@ -91,10 +92,10 @@ private Q_SLOTS:
     {
         DaemonProcess daemon;
         QVERIFY2(daemon.start(), daemon.log().c_str());
-        const Outcome second = run(binary("cortexd"), {QStringLiteral("--mount"), daemon.base() + QStringLiteral("/other"),
-                                                       QStringLiteral("--config"), daemon.config(),
-                                                       QStringLiteral("--state"), daemon.state(),
-                                                       QStringLiteral("--runtime"), daemon.base() + QStringLiteral("/run2")});
+        const Outcome second = run(
+            binary("cortexd"), {QStringLiteral("--mount"), daemon.base() + QStringLiteral("/other"),
+                                QStringLiteral("--config"), daemon.config(), QStringLiteral("--state"), daemon.state(),
+                                QStringLiteral("--runtime"), daemon.base() + QStringLiteral("/run2")});
         QCOMPARE(second.exitCode, 69);
         QVERIFY2(second.err.find(std::to_string(daemon.pid())) != std::string::npos, second.err.c_str());
         QVERIFY(slurp(daemon.path("status")).has_value());
@@ -117,9 +118,10 @@ private Q_SLOTS:
         DaemonProcess first;
         QVERIFY2(first.start(), first.log().c_str());
         DaemonProcess other;
-        const Outcome refused =
-            run(binary("cortexd"), {QStringLiteral("--mount"), first.mount(), QStringLiteral("--config"), other.config(),
-                                    QStringLiteral("--state"), other.state(), QStringLiteral("--runtime"), other.runtime()});
+        const Outcome refused = run(binary("cortexd"),
+                                    {QStringLiteral("--mount"), first.mount(), QStringLiteral("--config"),
+                                     other.config(), QStringLiteral("--state"), other.state(),
+                                     QStringLiteral("--runtime"), other.runtime()});
         QVERIFY(refused.exitCode > 0);
         QVERIFY2(!refused.err.empty(), "says why");
         QVERIFY(slurp(first.path("status")).value_or("").starts_with("state=ready\n"));
@@ -148,7 +150,8 @@ private Q_SLOTS:
     void badProviderFileDoesNotStopTheStart()
     {
         DaemonProcess daemon;
-        daemon.writeProvider(QStringLiteral("bad.json"), "{\"base_url\":\"http://127.0.0.1:1/v1\",\"api_key\":\"CANARY-123\"}");
+        daemon.writeProvider(QStringLiteral("bad.json"),
+                             "{\"base_url\":\"http://127.0.0.1:1/v1\",\"api_key\":\"CANARY-123\"}");
         daemon.writeProvider(QStringLiteral("good.json"),
                              "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"m1\"]}");
         QVERIFY2(daemon.start(), daemon.log().c_str());
@@ -182,7 +185,8 @@ private Q_SLOTS:
         DaemonProcess daemon;
         QVERIFY2(daemon.start({QStringLiteral("--no-fuse")}), daemon.log().c_str());
         QVERIFY(!isMounted(daemon.mount()));
-        const Outcome echo = daemon.ctx({QStringLiteral("exec"), QStringLiteral("model/debug/echo"), QStringLiteral("hi")});
+        const Outcome echo = daemon.ctx(
+            {QStringLiteral("exec"), QStringLiteral("model/debug/echo"), QStringLiteral("hi")});
         QCOMPARE(echo.deltaText(), std::string("hi"));
         QCOMPARE(echo.exitCode, 0);
     }

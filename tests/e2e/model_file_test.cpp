@@ -17,8 +17,8 @@ namespace {
 
 std::string localProvider(const test::WireServer &server, const std::string &extra = {})
 {
-    return "{\"name\":\"local\",\"base_url\":\"" + server.url("/v1") + "\",\"default_model\":\"custom-model\",\"formats\":[\"openai.chat\"]"
-           + extra + "}";
+    return "{\"name\":\"local\",\"base_url\":\"" + server.url("/v1")
+           + "\",\"default_model\":\"custom-model\",\"formats\":[\"openai.chat\"]" + extra + "}";
 }
 
 std::string errorCodeOf(const Outcome &outcome)
@@ -59,9 +59,11 @@ private Q_SLOTS:
         DaemonProcess daemon;
         QVERIFY2(daemon.start(), daemon.log().c_str());
         const QString echo = daemon.path("model/debug/echo");
-        QCOMPARE(run(echo, {QStringLiteral("two"), QStringLiteral("words")}, "stdin").deltaText(), std::string("two words"));
+        QCOMPARE(run(echo, {QStringLiteral("two"), QStringLiteral("words")}, "stdin").deltaText(),
+                 std::string("two words"));
         QCOMPARE(run(echo, {}, "from stdin").deltaText(), std::string("from stdin"));
-        QCOMPARE(run(echo, {}, "{\"messages\":[{\"role\":\"user\",\"content\":\"as JSON\"}]}").deltaText(), std::string("as JSON"));
+        QCOMPARE(run(echo, {}, "{\"messages\":[{\"role\":\"user\",\"content\":\"as JSON\"}]}").deltaText(),
+                 std::string("as JSON"));
         QCOMPARE(run(echo, {}, "{\"no\":\"messages\"}").deltaText(), std::string("{\"no\":\"messages\"}"));
         QCOMPARE(run(daemon.path("model/main"), {QStringLiteral("by alias")}).deltaText(), std::string("by alias"));
     }
@@ -99,8 +101,10 @@ private Q_SLOTS:
         QCOMPARE(byArgument.types(), std::string("start delta delta delta message usage done"));
         QCOMPARE(byArgument.deltaText(), std::string("hello hello hello "));
         QCOMPARE(run(model, {}, "hello").exitCode, 0);
-        const Outcome conversation = run(model, {}, "{\"system\":\"be brief\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
-                                 "{\"role\":\"assistant\",\"content\":\"b\"},{\"role\":\"user\",\"content\":\"c\"}],\"max_tokens\":7}");
+        const Outcome conversation = run(
+            model, {},
+            "{\"system\":\"be brief\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+            "{\"role\":\"assistant\",\"content\":\"b\"},{\"role\":\"user\",\"content\":\"c\"}],\"max_tokens\":7}");
         QCOMPARE(conversation.exitCode, 0);
         QCOMPARE(server.requests().size(), std::size_t(3));
         const Result<json::Document> body = json::parse(server.requests().back().body);
@@ -115,7 +119,8 @@ private Q_SLOTS:
         QVERIFY(metadata.find("# cortexfs.context_length=unknown\n") != std::string::npos);
         QVERIFY(slurp(daemon.path("model/local/custom-model.d/log")).value_or("").find(" ok ") != std::string::npos);
         // The key is nowhere a reader could find it.
-        const Outcome leak = shell(QStringLiteral("grep -rl CANARY '%1' '%2' 2>/dev/null").arg(daemon.mount(), daemon.runtime()));
+        const Outcome leak = shell(
+            QStringLiteral("grep -rl CANARY '%1' '%2' 2>/dev/null").arg(daemon.mount(), daemon.runtime()));
         QCOMPARE(leak.out, std::string());
         QVERIFY(daemon.log().find("CANARY") == std::string::npos);
     }
@@ -129,7 +134,8 @@ private Q_SLOTS:
         char target[512];
         const ssize_t size = ::readlink(daemon.path("model/main").toLocal8Bit().constData(), target, sizeof target);
         QVERIFY(size > 0);
-        QCOMPARE(std::string(target, static_cast<std::size_t>(size)), daemon.path("model/local/custom-model").toStdString());
+        QCOMPARE(std::string(target, static_cast<std::size_t>(size)),
+                 daemon.path("model/local/custom-model").toStdString());
         QCOMPARE(run(daemon.path("model/main"), {QStringLiteral("x")}).exitCode, 0);
     }
 
@@ -138,16 +144,26 @@ private Q_SLOTS:
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("code");
         QTest::addColumn<int>("exitCode");
-        QTest::newRow("a bad key") << "401" << "EACCES" << 13;
-        QTest::newRow("a request the server refuses") << "400" << "EINVAL" << 2;
-        QTest::newRow("a model the server does not have") << "404" << "ENOENT" << 1;
-        QTest::newRow("a page where an answer should be") << "html" << "EBADMSG" << 70;
-        QTest::newRow("a stream that is cut") << "cut" << "ECONNRESET" << 69;
-        QTest::newRow("garbage in the stream") << "garbage" << "EBADMSG" << 70;
-        QTest::newRow("an error inside the stream") << "error" << "EHOSTDOWN" << 69;
-        QTest::newRow("a stream that stalls") << "stall" << "ETIMEDOUT" << 69;
-        QTest::newRow("nobody listens") << "refused" << "ECONNREFUSED" << 69;
-        QTest::newRow("a key is wanted and missing") << "nokey" << "ENOKEY" << 69;
+        QTest::newRow("a bad key") << "401"
+                                   << "EACCES" << 13;
+        QTest::newRow("a request the server refuses") << "400"
+                                                      << "EINVAL" << 2;
+        QTest::newRow("a model the server does not have") << "404"
+                                                          << "ENOENT" << 1;
+        QTest::newRow("a page where an answer should be") << "html"
+                                                          << "EBADMSG" << 70;
+        QTest::newRow("a stream that is cut") << "cut"
+                                              << "ECONNRESET" << 69;
+        QTest::newRow("garbage in the stream") << "garbage"
+                                               << "EBADMSG" << 70;
+        QTest::newRow("an error inside the stream") << "error"
+                                                    << "EHOSTDOWN" << 69;
+        QTest::newRow("a stream that stalls") << "stall"
+                                              << "ETIMEDOUT" << 69;
+        QTest::newRow("nobody listens") << "refused"
+                                        << "ECONNREFUSED" << 69;
+        QTest::newRow("a key is wanted and missing") << "nokey"
+                                                     << "ENOKEY" << 69;
     }
     void failuresHaveTheirErrnoAndExitCode()
     {
@@ -165,7 +181,8 @@ private Q_SLOTS:
         DaemonProcess daemon;
         std::string provider = localProvider(*server, ",\"timeouts\":{\"idle_ms\":300}");
         if (kind == QLatin1String("nokey"))
-            provider = "{\"name\":\"local\",\"base_url\":\"https://models.example.test/v1\",\"models\":[\"custom-model\"]}";
+            provider =
+                "{\"name\":\"local\",\"base_url\":\"https://models.example.test/v1\",\"models\":[\"custom-model\"]}";
         daemon.writeProvider(QStringLiteral("local.json"), provider);
         if (kind == QLatin1String("refused"))
             server.reset();
@@ -224,9 +241,10 @@ private Q_SLOTS:
     {
         DaemonProcess daemon;
         QVERIFY2(daemon.start(), daemon.log().c_str());
-        daemon.writeProvider(QStringLiteral("a.json"),
-                             "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"meta-llama/Llama-3\",\"m2\"],"
-                                 "\"model_limits\":{\"m2\":32768},\"model_capabilities\":{\"m2\":[\"chat\",\"vision\"]}}");
+        daemon.writeProvider(
+            QStringLiteral("a.json"),
+            "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"meta-llama/Llama-3\",\"m2\"],"
+            "\"model_limits\":{\"m2\":32768},\"model_capabilities\":{\"m2\":[\"chat\",\"vision\"]}}");
         QCOMPARE(daemon.ctx({QStringLiteral("refresh")}).exitCode, 0);
         QCOMPARE(slurp(daemon.path("model/local/meta-llama_Llama-3.d/id")).value_or(""),
                  std::string("local/meta-llama/Llama-3\n"));

@@ -22,17 +22,18 @@ private Q_SLOTS:
     void ordinaryToolsWalkTheTreeWithoutAnError_data()
     {
         QTest::addColumn<QString>("command");
-        for (const char *command :
-             {"find .", "find . -type f -exec cat {} + > /dev/null", "ls -lR .", "getfattr -d -R . > /dev/null",
-              "tar cf /dev/null .", "grep -rs state .", "cp -a . ../copy", "rsync -aX ./ ../mirror", "du -s .", "df ."}) {
+        for (const char *command : {"find .", "find . -type f -exec cat {} + > /dev/null", "ls -lR .",
+                                    "getfattr -d -R . > /dev/null", "tar cf /dev/null .", "grep -rs state .",
+                                    "cp -a . ../copy", "rsync -aX ./ ../mirror", "du -s .", "df ."}) {
             QTest::newRow(command) << QString::fromUtf8(command);
         }
     }
     void ordinaryToolsWalkTheTreeWithoutAnError()
     {
         QFETCH(QString, command);
-        m_daemon->writeProvider(QStringLiteral("a.json"),
-                                "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"m1\",\"m2\"]}");
+        m_daemon->writeProvider(
+            QStringLiteral("a.json"),
+            "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9/v1\",\"models\":[\"m1\",\"m2\"]}");
         QVERIFY2(m_daemon->start(), m_daemon->log().c_str());
         const Outcome outcome = shell(QStringLiteral("cd '%1' && %2").arg(m_daemon->mount(), command));
         QVERIFY2(outcome.exitCode == 0, outcome.err.c_str());
@@ -42,7 +43,8 @@ private Q_SLOTS:
     void rootHasExactlyItsEntries()
     {
         QVERIFY2(m_daemon->start(), m_daemon->log().c_str());
-        const QStringList names = QDir(m_daemon->mount()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot | QDir::Hidden);
+        const QStringList names =
+            QDir(m_daemon->mount()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot | QDir::Hidden);
         QCOMPARE(QSet<QString>(names.begin(), names.end()),
                  (QSet<QString>{QStringLiteral("status"), QStringLiteral("bin"), QStringLiteral("model"),
                                 QStringLiteral("agent"), QStringLiteral("tool"), QStringLiteral("home"),
@@ -121,10 +123,12 @@ private Q_SLOTS:
             ::waitpid(child, &status, 0);
             return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
         };
-        QCOMPARE(as(65534, [&] {
-            const int fd = ::open(mine.constData(), O_WRONLY | O_CREAT, 0644);
-            return fd >= 0 && ::write(fd, "x", 1) == 1 && ::close(fd) == 0 ? 0 : errno;
-        }), 0);
+        QCOMPARE(as(65534,
+                    [&] {
+                        const int fd = ::open(mine.constData(), O_WRONLY | O_CREAT, 0644);
+                        return fd >= 0 && ::write(fd, "x", 1) == 1 && ::close(fd) == 0 ? 0 : errno;
+                    }),
+                 0);
         struct stat info = {};
         QCOMPARE(::stat(home.constData(), &info), 0);
         QCOMPARE(info.st_uid, uid_t(65534));
@@ -144,10 +148,13 @@ private Q_SLOTS:
         QVERIFY2(m_daemon->start(), m_daemon->log().c_str());
         const QString home = m_daemon->path(("home/" + std::to_string(::getuid())).c_str());
         const Outcome git = shell(QStringLiteral("cd '%1' && git init -q r && cd r && echo a > a && git add a && "
-                                                 "git -c user.name=t -c user.email=t@t commit -qm x && git fsck").arg(home));
+                                                 "git -c user.name=t -c user.email=t@t commit -qm x && git fsck")
+                                      .arg(home));
         QVERIFY2(git.exitCode == 0, git.err.c_str());
-        const Outcome sql = shell(QStringLiteral("cd '%1' && sqlite3 d.db 'pragma journal_mode=wal; create table t(a); "
-                                                 "insert into t values(1),(2); select sum(a) from t; pragma integrity_check'").arg(home));
+        const Outcome sql = shell(
+            QStringLiteral("cd '%1' && sqlite3 d.db 'pragma journal_mode=wal; create table t(a); "
+                           "insert into t values(1),(2); select sum(a) from t; pragma integrity_check'")
+                .arg(home));
         QVERIFY2(sql.exitCode == 0 && sql.out.find("3\nok") != std::string::npos, (sql.out + sql.err).c_str());
     }
 

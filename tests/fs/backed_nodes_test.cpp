@@ -39,7 +39,7 @@ private:
 void BackedNodesTest::hardLinksAreOneNode()
 {
     PureTree tree;
-    QVERIFY(files::replace(shared(tree) + "a", "x", 0644).isOk());
+    put(shared(tree) + "a", "x", 0644);
     QCOMPARE(::link((shared(tree) + "a").c_str(), (shared(tree) + "b").c_str()), 0);
     QCOMPARE(tree.id("shared/a"), tree.id("shared/b"));
     QCOMPARE(tree.find("shared/a")->attr.stat.st_nlink, nlink_t(2));
@@ -51,7 +51,7 @@ void BackedNodesTest::parkedNodesComeBack()
     std::vector<NodeId> ids;
     for (int i = 0; i < 300; ++i) {
         const std::string name = "f" + std::to_string(i);
-        QVERIFY(files::replace(shared(tree) + name, name, 0644).isOk());
+        put(shared(tree) + name, name, 0644);
         ids.push_back(tree.id("shared/" + name));
         QVERIFY(tree.nodes.openDescriptors() <= 64);
     }
@@ -70,10 +70,10 @@ void BackedNodesTest::parkedNodesComeBack()
 void BackedNodesTest::parkedNodeOfAnotherInodeIsStale()
 {
     PureTree tree(0, 64);
-    QVERIFY(files::replace(shared(tree) + "a", "one", 0644).isOk());
+    put(shared(tree) + "a", "one", 0644);
     const NodeId old = tree.id("shared/a");
     for (int i = 0; i < 100; ++i) {
-        QVERIFY(files::replace(shared(tree) + "x" + std::to_string(i), "", 0644).isOk());
+        put(shared(tree) + "x" + std::to_string(i), "", 0644);
         tree.id("shared/x" + std::to_string(i));
     }
     QVERIFY(files::replace(shared(tree) + "a", "two", 0644).isOk());
@@ -85,14 +85,14 @@ void BackedNodesTest::parkedNodeOfAnotherInodeIsStale()
 void BackedNodesTest::unlinkedNodeKeepsItsDescriptor()
 {
     PureTree tree(0, 64);
-    QVERIFY(files::replace(shared(tree) + "a", "kept", 0644).isOk());
+    put(shared(tree) + "a", "kept", 0644);
     const NodeId node = tree.id("shared/a");
     const NodeId parent = tree.id("shared");
     const auto gone = newOutcome<Ack>();
     tree.areaOf(parent).unlink({}, parent, "a", replyInto(gone));
     QCOMPARE(gone->error, 0);
     for (int i = 0; i < 100; ++i) {
-        QVERIFY(files::replace(shared(tree) + "x" + std::to_string(i), "", 0644).isOk());
+        put(shared(tree) + "x" + std::to_string(i), "", 0644);
         tree.id("shared/x" + std::to_string(i));
     }
     const ErrnoOr<Attr> attr = tree.areaOf(node).attributes({}, node, nullptr);
@@ -125,14 +125,13 @@ void BackedNodesTest::movedDirectoryKeepsItsChildren()
 {
     PureTree tree(0, 64);
     QVERIFY(files::makeDirectories(shared(tree) + "d", 0755).isOk());
-    QVERIFY(files::replace(shared(tree) + "d/f", "here", 0644).isOk());
+    put(shared(tree) + "d/f", "here", 0644);
     const NodeId file = tree.id("shared/d/f");
     const NodeId parent = tree.id("shared");
     const auto renamed = newOutcome<Ack>();
     tree.tree->rename({}, parent, "d", parent, "e", 0, replyInto(renamed));
     QCOMPARE(renamed->error, 0);
-    while (tree.nodes.makeRoom() && tree.nodes.openDescriptors() > 20) {
-    }
+    while (tree.nodes.makeRoom() && tree.nodes.openDescriptors() > 20) {}
     QCOMPARE(*tree.tree->xattr({}, file, "user.cortexfs.abi_path"), std::string("shared/e/f"));
     QVERIFY(tree.areaOf(file).open({}, file, O_RDONLY));
 }
@@ -141,7 +140,7 @@ void BackedNodesTest::exhaustedDescriptorsAreNoEnd()
 {
     PureTree tree;
     for (int i = 0; i < 50; ++i) {
-        QVERIFY(files::replace(shared(tree) + "f" + std::to_string(i), "x", 0644).isOk());
+        put(shared(tree) + "f" + std::to_string(i), "x", 0644);
         tree.id("shared/f" + std::to_string(i));
     }
     rlimit before = {};
@@ -190,11 +189,14 @@ void installTool(PureTree &tree)
 {
     const std::string tool = tree.places.installedTree() + "/tool/";
     QVERIFY(files::makeDirectories(tool + "fs.read.d/hooks/pre.d", 0755).isOk());
-    QVERIFY(files::replace(tool + "fs.read", "\x7f" "ELF secret bytes", 0755).isOk());
-    QVERIFY(files::replace(tool + "fs.read.d/description", "Reads a file.\n", 0644).isOk());
-    QVERIFY(files::replace(tool + "fs.read.d/cap", "text\nread_only\n", 0644).isOk());
-    QVERIFY(files::replace(tool + "fs.read.d/status", "idle\n", 0644).isOk());
-    QVERIFY(files::replace(tool + "fs.read.d/.cortexfs-receipt.json", "{}", 0444).isOk());
+    put(tool + "fs.read",
+        "\x7f"
+        "ELF secret bytes",
+        0755);
+    put(tool + "fs.read.d/description", "Reads a file.\n", 0644);
+    put(tool + "fs.read.d/cap", "text\nread_only\n", 0644);
+    put(tool + "fs.read.d/status", "idle\n", 0644);
+    put(tool + "fs.read.d/.cortexfs-receipt.json", "{}", 0444);
     QVERIFY(files::makeDirectories(tool + ".cortexfs-install-1-0", 0700).isOk());
 }
 
@@ -214,7 +216,8 @@ void BackedNodesTest::objectsShowMetadata()
     QCOMPARE(*tree.tree->xattr({}, entry->id, "user.cortexfs.kind"), std::string("tool"));
     QCOMPARE(*tree.tree->xattr({}, entry->id, "user.cortexfs.origin"), std::string("overlay"));
     const std::vector<std::string> names = tree.list("tool");
-    QCOMPARE(std::set<std::string>(names.begin(), names.end()), (std::set<std::string>{".", "..", "fs.read", "fs.read.d"}));
+    QCOMPARE(std::set<std::string>(names.begin(), names.end()),
+             (std::set<std::string>{".", "..", "fs.read", "fs.read.d"}));
     QCOMPARE(tree.find("tool/.cortexfs-install-1-0").error(), ENOENT);
     QCOMPARE(tree.find("tool/fs.read.d/.cortexfs-receipt.json").error(), ENOENT);
 }
@@ -276,8 +279,8 @@ void BackedNodesTest::agentSockets()
     PureTree tree;
     const std::string agents = tree.places.installedTree() + "/agent/";
     QVERIFY(files::makeDirectories(agents + "coder.d", 0755).isOk());
-    QVERIFY(files::replace(agents + "coder", "", 0755).isOk());
-    QVERIFY(files::replace(agents + "coder.d/model", "main\n", 0644).isOk());
+    put(agents + "coder", "", 0755);
+    put(agents + "coder.d/model", "main\n", 0644);
     QVERIFY(S_ISSOCK(tree.find("agent/coder.sock")->attr.stat.st_mode));
     QCOMPARE(tree.find("agent/none.sock").error(), ENOENT);
     const std::vector<std::string> names = tree.list("agent");

@@ -1,6 +1,6 @@
 // Writing control files: which sequences of writes give a new text, which leave the old one.
-#include "daemon/fs/tree/control_file.h"
 #include "common/base/limits.h"
+#include "daemon/fs/tree/control_file.h"
 #include "daemon/fs/tree/staged_files.h"
 #include "tests/fs/pure_tree.h"
 
@@ -83,24 +83,22 @@ void ControlFileTest::sequences_data()
     QTest::newRow("one value: a second write makes a longer text")
         << true << O_TRUNC << words({"w 0 lo", "w 2 w"}) << E{0, 0} << words({"lo", "low"}) << none;
     QTest::newRow("one value: in the middle") << true << 0 << words({"w 2 x"}) << E{EINVAL} << none << none;
-    QTest::newRow("lines: shell")
-        << false << O_TRUNC << words({"f", "w 0 a=1", "f", "r"}) << E{0, 0, 0, 0} << words({"a=1"}) << none;
+    QTest::newRow("lines: shell") << false << O_TRUNC << words({"f", "w 0 a=1", "f", "r"}) << E{0, 0, 0, 0}
+                                  << words({"a=1"}) << none;
     QTest::newRow("lines: several writes, one commit")
-        << false << O_TRUNC << words({"w 0 a=1", "w 3 ;b=2", "f", "r"}) << E{0, 0, 0, 0} << words({"a=1;b=2"})
-        << none;
+        << false << O_TRUNC << words({"w 0 a=1", "w 3 ;b=2", "f", "r"}) << E{0, 0, 0, 0} << words({"a=1;b=2"}) << none;
     QTest::newRow("lines: bad text fails in close and is forgotten")
         << false << O_TRUNC << words({"w 0 bad", "f", "f", "r"}) << E{0, EINVAL, 0, 0} << none << none;
     QTest::newRow("lines: fsync commits")
         << false << O_TRUNC << words({"w 0 x", "s", "f", "r"}) << E{0, 0, 0, 0} << words({"x"}) << none;
-    QTest::newRow("lines: half-new")
-        << false << 0 << words({"w 0 a", "w 3 b", "f"}) << E{0, EINVAL, 0} << words({"a"}) << none;
+    QTest::newRow("lines: half-new") << false << 0 << words({"w 0 a", "w 3 b", "f"}) << E{0, EINVAL, 0} << words({"a"})
+                                     << none;
     QTest::newRow("lines: hole at the start")
         << false << O_TRUNC << words({"w 4 b", "f", "r"}) << E{EINVAL, 0, 0} << none << words({""});
     QTest::newRow("lines: a rewrite without truncation replaces all")
         << false << 0 << words({"w 0 n", "f", "r"}) << E{0, 0, 0} << words({"n"}) << none;
-    QTest::newRow("lines: append adds to the old text")
-        << false << O_APPEND << words({"w 99 new", "w 5 er", "f", "r"}) << E{0, 0, 0, 0}
-        << words({"old\nnewer"}) << none;
+    QTest::newRow("lines: append adds to the old text") << false << O_APPEND << words({"w 99 new", "w 5 er", "f", "r"})
+                                                        << E{0, 0, 0, 0} << words({"old\nnewer"}) << none;
     QTest::newRow("lines: truncate alone commits at the end")
         << false << O_TRUNC << words({"f", "f", "r"}) << E{0, 0, 0} << none << words({""});
     QTest::newRow("lines: ftruncate commits in close")
@@ -140,9 +138,7 @@ void ControlFileTest::sequences()
         case 't': file.truncate({}, step.section(QLatin1Char(' '), 1).toLongLong(), replyInto(ack)); break;
         case 'f': file.flush({}, replyInto(ack)); break;
         case 's': file.sync({}, false, replyInto(ack)); break;
-        default:
-            file.release({});
-            ack->error = 0;
+        default: file.release({}); ack->error = 0;
         }
         seen.push_back(ack->error);
     }

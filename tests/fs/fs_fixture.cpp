@@ -301,13 +301,22 @@ int asUser(uid_t uid, const std::function<int()> &body, const std::vector<gid_t>
 {
     const pid_t child = ::fork();
     if (child == 0) {
-        if (::setgroups(groups.size(), groups.data()) != 0 || ::setgid(static_cast<gid_t>(uid)) != 0 || ::setuid(uid) != 0)
+        if (::setgroups(groups.size(), groups.data()) != 0 || ::setgid(static_cast<gid_t>(uid)) != 0
+            || ::setuid(uid) != 0)
             ::_exit(255);
         ::_exit(body());
     }
     int status = 0;
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
+
+void put(const std::string &path, const std::string &text, mode_t mode)
+{
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (fd < 0 || ::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fchmod(fd, mode) != 0)
+        qFatal("cannot write %s", path.c_str());
+    ::close(fd);
 }
 
 std::string contentOf(const std::string &path)

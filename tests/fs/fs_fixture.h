@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/base/places.h"
+#include "daemon/fs/session.h"
 #include "daemon/snapshot/runtime_snapshot.h"
 #include "daemon/snapshot/snapshot_cell.h"
 #include "daemon/snapshot/tree_change.h"
-#include "daemon/fs/session.h"
 
 #include <QString>
 

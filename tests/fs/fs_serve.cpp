@@ -34,8 +34,7 @@ int main(int count, char **arguments)
     std::printf("%s\n", places.mount.c_str());
     std::fflush(stdout);
     char ignored[64];
-    while (::read(STDIN_FILENO, ignored, sizeof ignored) > 0) {
-    }
+    while (::read(STDIN_FILENO, ignored, sizeof ignored) > 0) {}
     (*session)->stop();
     handler.attach(nullptr);
     return 0;

@@ -67,13 +67,17 @@ fs::Reply<T> replyInto(std::shared_ptr<Outcome<T>> outcome)
     return fs::Reply<T>(std::make_unique<Keep>(std::move(outcome)));
 }
 template<typename T>
-std::shared_ptr<Outcome<T>> newOutcome() { return std::make_shared<Outcome<T>>(); }
+std::shared_ptr<Outcome<T>> newOutcome()
+{
+    return std::make_shared<Outcome<T>>();
+}
 
 class PureTree {
 public:
     explicit PureTree(int models = 2, std::size_t budget = 1000)
         : places(placesIn(directory.path())), runner("/usr/bin/runner"), cell(snapshot(places.mount, models)),
-          work([] {}), changes(handler, work, [this] { woken = true; }, clock, 5'000),
+          work("test-work", [] {}), changes(
+                                        handler, work, [this] { woken = true; }, clock, 5'000),
           nodes(budget, [this](fs::Invalidation advice) { advised.push_back(std::move(advice)); })
     {
         if (!files::makeDirectories(places.installedTree(), 0755))
@@ -81,8 +85,19 @@ public:
         treeFd = UniqueFd(::open(places.installedTree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         procFd = UniqueFd(::open("/proc/self/fd", O_PATH | O_CLOEXEC));
         Result<std::unique_ptr<fs::Tree>> made = fs::Tree::make(
-            fs::AreaContext{places, runner, {::geteuid(), ::getegid(), {1'700'000'000, 0}}, cell, handler, changes, work,
-                            nodes, credentials, forget, treeFd.get(), procFd.get(), 0});
+            fs::AreaContext{places,
+                            runner,
+                            {::geteuid(), ::getegid(), {1'700'000'000, 0}},
+                            cell,
+                            handler,
+                            changes,
+                            work,
+                            nodes,
+                            credentials,
+                            forget,
+                            treeFd.get(),
+                            procFd.get(),
+                            0});
         tree = std::move(*made);
     }
 
@@ -154,7 +169,9 @@ public:
     FakeClock clock;
     std::atomic<bool> woken{false};
     std::vector<fs::Invalidation> advised;
-    const std::function<void(fs::Invalidation)> forget = [this](fs::Invalidation what) { forgotten.push_back(std::move(what)); };
+    const std::function<void(fs::Invalidation)> forget = [this](fs::Invalidation what) {
+        forgotten.push_back(std::move(what));
+    };
     std::vector<fs::Invalidation> forgotten;
     fs::WorkQueue work;
     fs::PendingChanges changes;

@@ -84,8 +84,9 @@ void TreeTest::attributesOfNodes()
 void TreeTest::unknownNames_data()
 {
     QTest::addColumn<QString>("path");
-    for (const char *path : {"x", "model/nobody", "model/debug/none", "model/debug/none.d", "model/debug/echo.sock",
-                             "model/debug/.d", "model/debug/echo.d/native", "bin/none", "model/route", "tool/x", "agent/x.sock"})
+    for (const char *path :
+         {"x", "model/nobody", "model/debug/none", "model/debug/none.d", "model/debug/echo.sock", "model/debug/.d",
+          "model/debug/echo.d/native", "bin/none", "model/route", "tool/x", "agent/x.sock"})
         QTest::newRow(path) << QString::fromUtf8(path);
 }
 
@@ -100,8 +101,20 @@ void TreeTest::inodesAreDifferentAndStable()
 {
     PureTree tree(50);
     std::set<NodeId> seen;
-    std::vector<std::string> paths = {"", "status", "bin", "bin/ctx", "bin/cortexd", "model", "model/main", "model/debug",
-                                      "model/local", "agent", "tool", "home", "shared", "model/debug/script.sock"};
+    std::vector<std::string> paths = {"",
+                                      "status",
+                                      "bin",
+                                      "bin/ctx",
+                                      "bin/cortexd",
+                                      "model",
+                                      "model/main",
+                                      "model/debug",
+                                      "model/local",
+                                      "agent",
+                                      "tool",
+                                      "home",
+                                      "shared",
+                                      "model/debug/script.sock"};
     for (const std::string &name : tree.list("model/local")) {
         if (name.front() != '.')
             paths.push_back("model/local/" + name);
@@ -129,7 +142,8 @@ void TreeTest::textOfAReaderIsTheOneOfItsOpening()
     QVERIFY(opened);
     QVERIFY(opened->directIo);
     QVERIFY(!opened->needsFlush);
-    tree.cell.store(changed(tree.cell.load(), "debug/echo", [](models::ModelEntry &entry) { entry.effort = "xhigh\n"; }));
+    tree.cell.store(
+        changed(tree.cell.load(), "debug/echo", [](models::ModelEntry &entry) { entry.effort = "xhigh\n"; }));
     std::vector<char> scratch;
     QCOMPARE(std::string(*opened->file->read(scratch, 3, 0)), std::string("aut"));
     QCOMPARE(std::string(*opened->file->read(scratch, 100, 3)), std::string("o\n"));
@@ -167,7 +181,8 @@ void TreeTest::readOnlyNodesRefuseEveryUid()
     const auto outcome = newOutcome<Attr>();
     area.setAttributes(caller, node, change, nullptr, replyInto(outcome));
     QCOMPARE(outcome->error, EROFS);
-    const NodeId parent = tree.id(path.contains(QLatin1Char('/')) ? path.section(QLatin1Char('/'), 0, -2).toStdString() : "");
+    const NodeId parent = tree.id(path.contains(QLatin1Char('/')) ? path.section(QLatin1Char('/'), 0, -2).toStdString()
+                                                                  : "");
     const auto gone = newOutcome<Ack>();
     tree.areaOf(parent).unlink(caller, parent, path.section(QLatin1Char('/'), -1).toStdString(), replyInto(gone));
     QCOMPARE(gone->error, EROFS);
@@ -231,7 +246,8 @@ void TreeTest::linksListNoXattrs()
     PureTree tree;
     QCOMPARE(tree.tree->xattrNames({}, tree.id("model/main"))->size(), std::size_t(0));
     QCOMPARE(tree.tree->xattrNames({}, tree.id("bin/ctx"))->size(), std::size_t(0));
-    QVERIFY(tree.tree->xattrNames({}, tree.id("model/debug/echo"))->find("user.cortexfs.abi_path") != std::string::npos);
+    QVERIFY(tree.tree->xattrNames({}, tree.id("model/debug/echo"))->find("user.cortexfs.abi_path")
+            != std::string::npos);
 }
 
 void TreeTest::goneModelIsStale()
@@ -259,12 +275,12 @@ void TreeTest::snapshotTellsWhatToForget()
     };
     QVERIFY(forgets(before).empty());
 
-    const auto changedEffort =
-        forgets(changed(before, "local/m1", [](models::ModelEntry &entry) { entry.effort = "low\n"; }));
+    const auto changedEffort = forgets(
+        changed(before, "local/m1", [](models::ModelEntry &entry) { entry.effort = "low\n"; }));
     QCOMPARE(changedEffort, (std::set<std::pair<NodeId, std::string>>{{effort, ""}, {executable, ""}}));
 
-    const auto newSocket =
-        forgets(changed(before, "local/m1", [](models::ModelEntry &entry) { entry.hasSocket = true; }));
+    const auto newSocket = forgets(
+        changed(before, "local/m1", [](models::ModelEntry &entry) { entry.hasSocket = true; }));
     QVERIFY(newSocket.contains({provider, "m1.sock"}));
 
     const auto fewer = forgets(snapshot(tree.places.mount, 1));
@@ -324,9 +340,12 @@ void TreeTest::mountTable_data()
 {
     QTest::addColumn<QString>("path");
     QTest::addColumn<QString>("type");
-    QTest::newRow("a mount of ours") << "/ctx" << "fuse.cortexfs";
-    QTest::newRow("the topmost of two counts") << "/two" << "tmpfs";
-    QTest::newRow("a blank in the path") << "/a b" << "fuse.cortexfs";
+    QTest::newRow("a mount of ours") << "/ctx"
+                                     << "fuse.cortexfs";
+    QTest::newRow("the topmost of two counts") << "/two"
+                                               << "tmpfs";
+    QTest::newRow("a blank in the path") << "/a b"
+                                         << "fuse.cortexfs";
     QTest::newRow("nothing there") << "/ct" << QString();
     QTest::newRow("below a mount is no mount") << "/ctx/home" << QString();
 }
@@ -351,9 +370,10 @@ void TreeTest::uids_data()
     QTest::addColumn<bool>("isUid");
     for (const char *good : {"0", "1000", "65534", "4294967294"})
         QTest::newRow(good) << QString::fromUtf8(good) << true;
-    for (const char *bad : {"", "00", "01000", "-1", "+1", "4294967295", "4294967296", "99999999999999999999", "1a", " 1",
-                            "0x10", "root", "1."})
-        QTest::newRow(qPrintable(QStringLiteral("no uid: '%1'").arg(QLatin1String(bad)))) << QString::fromUtf8(bad) << false;
+    for (const char *bad : {"", "00", "01000", "-1", "+1", "4294967295", "4294967296", "99999999999999999999", "1a",
+                            " 1", "0x10", "root", "1."})
+        QTest::newRow(qPrintable(QStringLiteral("no uid: '%1'").arg(QLatin1String(bad))))
+            << QString::fromUtf8(bad) << false;
 }
 
 void TreeTest::uids()
@@ -366,7 +386,9 @@ void TreeTest::uids()
 void TreeTest::droppedReplySaysEio()
 {
     const auto outcome = newOutcome<Ack>();
-    { const Reply<Ack> dropped = replyInto(outcome); }
+    {
+        const Reply<Ack> dropped = replyInto(outcome);
+    }
     QCOMPARE(outcome->error, EIO);
 }
 

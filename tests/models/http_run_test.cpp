@@ -267,7 +267,7 @@ void HttpRunTest::fiftyRunsToOneHost()
         QVERIFY(run->seen.isWellFormed());
         QCOMPARE(run->seen.deltas(), std::string("firstlast"));
     }
-    QVERIFY2(watch.longestGapMs() < 500, std::to_string(watch.longestGapMs()).c_str());
+    QVERIFY2(watch.longestWorkMs() < 500, std::to_string(watch.longestWorkMs()).c_str());
 }
 
 void HttpRunTest::reportAndLogSayHowItWent()

@@ -32,10 +32,7 @@ std::string apiError(int status, const char *type = "test_error")
 }
 
 // A stream whose head is there and whose body is `body`, with its regular end.
-std::string stream(const std::string &body)
-{
-    return streamHead() + chunk(body) + chunk("");
-}
+std::string stream(const std::string &body) { return streamHead() + chunk(body) + chunk(""); }
 
 } // namespace
 
@@ -91,7 +88,13 @@ void RunErrnoTest::serverBehaviourHasItsErrno_data()
     row("garbage in the stream", answering(stream("data: {\"choices\":[{\n\n")), EBADMSG);
     row("broken gzip", answering(reply(200, "text/event-stream", "no gzip", {"Content-Encoding: gzip"})), EBADMSG);
     row("close before the reply", answering(""), ECONNRESET);
-    row("reset before the reply", [](WirePeer &peer) { peer.readRequest(); peer.reset(); }, ECONNRESET);
+    row(
+        "reset before the reply",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.reset();
+        },
+        ECONNRESET);
     row("something that is no HTTP", answering("220 mail.example ESMTP\r\n\r\n"), ECONNRESET);
     row("chunked stream cut in the middle", answering(streamHead() + chunk(chatDelta("hel"))), ECONNRESET, true);
     row("stream that ends without its terminal signal", answering(stream(chatDelta("hel"))), ECONNRESET, true);
@@ -101,10 +104,23 @@ void RunErrnoTest::serverBehaviourHasItsErrno_data()
         answering(stream("data: " + chatError("busy", "rate_limit_error") + "\n\n")), EAGAIN);
     row("error event that says nothing", answering(stream("data: {\"error\":{\"message\":\"odd\"}}\n\n")), EIO);
     row("redirect", answering(reply(302, "text/html", "", {"Location: http://127.0.0.1:9/"})), 0);
-    row("never a reply", [](WirePeer &peer) { peer.readRequest(); peer.stall(); }, ETIMEDOUT);
-    row("head, then silence",
-        [](WirePeer &peer) { peer.readRequest(); peer.send(streamHead()); peer.stall(); }, ETIMEDOUT);
-    row("comments for ever are no progress",
+    row(
+        "never a reply",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.stall();
+        },
+        ETIMEDOUT);
+    row(
+        "head, then silence",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send(streamHead());
+            peer.stall();
+        },
+        ETIMEDOUT);
+    row(
+        "comments for ever are no progress",
         [](WirePeer &peer) {
             peer.readRequest();
             peer.send(streamHead() + chunk(chatDelta("hel")));

@@ -56,7 +56,8 @@ void RunTextTest::driverIsChosenByPurpose_data()
     row("a single word counts for all", "debug\n", abi::Purpose::Agent, "debug");
     row("its own line", "default=openai-chat\nexec=debug\n", abi::Purpose::Exec, "debug");
     row("default where there is no own line", "default=openai-chat\nexec=debug\n", abi::Purpose::Agent, "openai-chat");
-    row("the first one this build knows", "default=unheard-of,openai-chat,debug\n", abi::Purpose::Socket, "openai-chat");
+    row("the first one this build knows", "default=unheard-of,openai-chat,debug\n", abi::Purpose::Socket,
+        "openai-chat");
     row("default where the own line has none", "default=openai-chat\nagent=unheard-of\n", abi::Purpose::Agent,
         "openai-chat");
 }

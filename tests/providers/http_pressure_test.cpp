@@ -134,7 +134,7 @@ void HttpPressureTest::fastStreamDoesNotHoldUpTheLoop()
     probe.discard = true;
     QVERIFY(probe.runUntilOver(60'000));
     QCOMPARE(probe.received, total / pattern.size() * chatDelta("hello").size());
-    QVERIFY2(watch.longestGapMs() < 250, std::to_string(watch.longestGapMs()).c_str());
+    QVERIFY2(watch.longestWorkMs() < 250, std::to_string(watch.longestWorkMs()).c_str());
 }
 
 QTEST_GUILESS_MAIN(HttpPressureTest)

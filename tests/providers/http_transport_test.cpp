@@ -111,7 +111,8 @@ void HttpTransportTest::replyArrives_data()
     row("with a content length", reply(200, "text/plain", "hello"), 200, "hello");
     row("empty", reply(200, "text/plain", ""), 200, "");
     row("chunked", streamHead() + chunk("hel") + chunk("lo") + chunk(""), 200, "hello");
-    row("chunked with an extension and a trailer", streamHead() + "5;a=b\r\nhello\r\n0\r\nX-T: 1\r\n\r\n", 200, "hello");
+    row("chunked with an extension and a trailer", streamHead() + "5;a=b\r\nhello\r\n0\r\nX-T: 1\r\n\r\n", 200,
+        "hello");
     row("until the connection closes", replyHead(200, {"Content-Type: text/plain"}) + "hello", 200, "hello");
     row("gzip", reply(200, "text/plain", gzip("hello hello hello"), {"Content-Encoding: gzip"}), 200,
         "hello hello hello");
@@ -174,17 +175,38 @@ void HttpTransportTest::failureHasItsErrno_data()
     const auto row = [](const char *title, Script script, const char *name, const char *body = "") {
         QTest::newRow(title) << script << QByteArray(name) << QByteArray(body);
     };
-    row("close before the reply", [](WirePeer &peer) { peer.readRequest(); }, "ECONNRESET");
-    row("reset before the reply", [](WirePeer &peer) { peer.readRequest(); peer.reset(); }, "ECONNRESET");
-    row("close inside the head",
-        [](WirePeer &peer) { peer.readRequest(); peer.send("HTTP/1.1 200 OK\r\nContent-"); }, "ECONNRESET");
-    row("chunked reply cut short",
-        [](WirePeer &peer) { peer.readRequest(); peer.send(streamHead() + chunk("data: 1\n\n")); }, "ECONNRESET",
-        "data: 1\n\n");
-    row("content length not reached",
-        [](WirePeer &peer) { peer.readRequest(); peer.send(replyHead(200, {"Content-Length: 100"}) + "hello"); },
+    row(
+        "close before the reply", [](WirePeer &peer) { peer.readRequest(); }, "ECONNRESET");
+    row(
+        "reset before the reply",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.reset();
+        },
+        "ECONNRESET");
+    row(
+        "close inside the head",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send("HTTP/1.1 200 OK\r\nContent-");
+        },
+        "ECONNRESET");
+    row(
+        "chunked reply cut short",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send(streamHead() + chunk("data: 1\n\n"));
+        },
+        "ECONNRESET", "data: 1\n\n");
+    row(
+        "content length not reached",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send(replyHead(200, {"Content-Length: 100"}) + "hello");
+        },
         "ECONNRESET", "hello");
-    row("reset inside the body",
+    row(
+        "reset inside the body",
         [](WirePeer &peer) {
             peer.readRequest();
             peer.send(streamHead() + chunk("x"));
@@ -192,12 +214,30 @@ void HttpTransportTest::failureHasItsErrno_data()
             peer.reset();
         },
         "ECONNRESET", "x");
-    row("never a reply", [](WirePeer &peer) { peer.readRequest(); peer.stall(); }, "ETIMEDOUT");
-    row("half a head, then silence",
-        [](WirePeer &peer) { peer.readRequest(); peer.send("HTTP/1.1 200 OK\r\n"); peer.stall(); }, "ETIMEDOUT");
-    row("no HTTP at all", [](WirePeer &peer) { peer.readRequest(); peer.send("SSH-2.0-OpenSSH_9.2\r\n\r\n"); },
+    row(
+        "never a reply",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.stall();
+        },
+        "ETIMEDOUT");
+    row(
+        "half a head, then silence",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send("HTTP/1.1 200 OK\r\n");
+            peer.stall();
+        },
+        "ETIMEDOUT");
+    row(
+        "no HTTP at all",
+        [](WirePeer &peer) {
+            peer.readRequest();
+            peer.send("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+        },
         "ECONNRESET");
-    row("broken gzip",
+    row(
+        "broken gzip",
         [](WirePeer &peer) {
             peer.readRequest();
             peer.send(reply(200, "text/plain", "this is no gzip", {"Content-Encoding: gzip"}));

@@ -1,5 +1,5 @@
-#include "daemon/providers/core/secret_store.h"
 #include "common/base/limits.h"
+#include "daemon/providers/core/secret_store.h"
 #include "tests/support/temp_dir.h"
 
 #include <QTest>
@@ -99,33 +99,56 @@ void SecretStoreTest::slotThatOthersCouldTouchDoesNotCount_data()
         QTest::newRow(title) << spoil << QByteArray(reason);
     };
     const auto slot = [](const TempDir &dir) { return dir.path("secrets/provider/p/default"); };
-    row("readable by the group", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0640); }, "mode 0640");
-    row("readable by all", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0604); }, "mode 0604");
-    row("executable", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0700); }, "mode 0700");
-    row("a second hard link", [=](const TempDir &d) { QCOMPARE(::link(slot(d).c_str(), d.path("x").c_str()), 0); },
+    row(
+        "readable by the group", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0640); }, "mode 0640");
+    row(
+        "readable by all", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0604); }, "mode 0604");
+    row(
+        "executable", [=](const TempDir &d) { ::chmod(slot(d).c_str(), 0700); }, "mode 0700");
+    row(
+        "a second hard link", [=](const TempDir &d) { QCOMPARE(::link(slot(d).c_str(), d.path("x").c_str()), 0); },
         "hard links");
-    row("a symbolic link",
+    row(
+        "a symbolic link",
         [=](const TempDir &d) {
             d.write("elsewhere", kCanary);
             ::unlink(slot(d).c_str());
             QCOMPARE(::symlink(d.path("elsewhere").c_str(), slot(d).c_str()), 0);
         },
         "link");
-    row("a directory", [=](const TempDir &d) { ::unlink(slot(d).c_str()); ::mkdir(slot(d).c_str(), 0700); }, "regular");
-    row("a fifo", [=](const TempDir &d) { ::unlink(slot(d).c_str()); QCOMPARE(::mkfifo(slot(d).c_str(), 0600), 0); },
+    row(
+        "a directory",
+        [=](const TempDir &d) {
+            ::unlink(slot(d).c_str());
+            ::mkdir(slot(d).c_str(), 0700);
+        },
         "regular");
-    row("over 64 KiB",
+    row(
+        "a fifo",
+        [=](const TempDir &d) {
+            ::unlink(slot(d).c_str());
+            QCOMPARE(::mkfifo(slot(d).c_str(), 0600), 0);
+        },
+        "regular");
+    row(
+        "over 64 KiB",
         [](const TempDir &d) { d.write("secrets/provider/p/default", std::string(limits::kSecretFile + 1, 'k')); },
         "over");
-    row("two lines", [](const TempDir &d) { d.write("secrets/provider/p/default", "one\ntwo\n"); }, "one line");
-    row("a NUL inside", [](const TempDir &d) { d.write("secrets/provider/p/default", std::string("a\0b", 3)); },
+    row(
+        "two lines", [](const TempDir &d) { d.write("secrets/provider/p/default", "one\ntwo\n"); }, "one line");
+    row(
+        "a NUL inside", [](const TempDir &d) { d.write("secrets/provider/p/default", std::string("a\0b", 3)); },
         "control character");
-    row("empty", [](const TempDir &d) { d.write("secrets/provider/p/default", " \n"); }, "empty");
-    row("provider directory open to others", [](const TempDir &d) { ::chmod(d.path("secrets/provider/p").c_str(), 0755); },
-        "mode 0755");
-    row("secrets directory open to others", [](const TempDir &d) { ::chmod(d.path("secrets").c_str(), 0711); },
+    row(
+        "empty", [](const TempDir &d) { d.write("secrets/provider/p/default", " \n"); }, "empty");
+    row(
+        "provider directory open to others",
+        [](const TempDir &d) { ::chmod(d.path("secrets/provider/p").c_str(), 0755); }, "mode 0755");
+    row(
+        "secrets directory open to others", [](const TempDir &d) { ::chmod(d.path("secrets").c_str(), 0711); },
         "mode 0711");
-    row("provider directory is a link",
+    row(
+        "provider directory is a link",
         [](const TempDir &d) {
             QCOMPARE(::rename(d.path("secrets/provider/p").c_str(), d.path("moved").c_str()), 0);
             QCOMPARE(::symlink(d.path("moved").c_str(), d.path("secrets/provider/p").c_str()), 0);

@@ -168,8 +168,9 @@ private Q_SLOTS:
 
     void resumesWhereItStopped()
     {
-        const Result<Table> table = parseTable("provider(none) -> direct\nprovider(example) && dip(10.0.0.0/8) -> must_direct\n"
-                                               "fallback: direct\n");
+        const Result<Table> table = parseTable(
+            "provider(none) -> direct\nprovider(example) && dip(10.0.0.0/8) -> must_direct\n"
+            "fallback: direct\n");
         QVERIFY(table);
         const Query asked = query("a.com");
         const FakeGeo geo;

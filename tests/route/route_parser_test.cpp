@@ -53,7 +53,8 @@ fallback: proxy
         QTest::newRow("a comment after a blank") << QByteArray("domain(a.com) -> direct # why");
         QTest::newRow("a hash inside a word is no comment") << QByteArray("pname(c#) -> direct");
         QTest::newRow("a negated matcher joined to another") << QByteArray("!provider(local) && model(x*) -> direct");
-        QTest::newRow("a group used before it is defined") << QByteArray("provider(a) -> g\ngroup(g) -> direct, key(k)");
+        QTest::newRow("a group used before it is defined")
+            << QByteArray("provider(a) -> g\ngroup(g) -> direct, key(k)");
         QTest::newRow("no key wanted") << QByteArray("group(g) -> http(http://127.0.0.1:1/v1), key(none)");
         QTest::newRow("a socket with a base URL") << QByteArray("group(g) -> unix(/a/b.sock, http://x/v1)");
         QTest::newRow("a regular expression with parentheses") << QByteArray(R"(domain(regex:^(a|b)\.com$) -> direct)");
@@ -61,8 +62,8 @@ fallback: proxy
         QTest::newRow("networks of both families") << QByteArray("dip(10.0.0.0/8, fd00::/8, ::1) -> direct");
         QTest::newRow("lines that end in CR LF") << QByteArray("domain(a.com) -> direct\r\nfallback: direct\r\n");
         QTest::newRow("no blanks at all") << QByteArray("domain(a.com)&&dip(1.2.3.4)->direct");
-        QTest::newRow("every form of a domain") << QByteArray(
-            "domain(full:a.com, suffix:b.com, keyword:c, geosite:cn, .d.com) -> direct");
+        QTest::newRow("every form of a domain")
+            << QByteArray("domain(full:a.com, suffix:b.com, keyword:c, geosite:cn, .d.com) -> direct");
     }
     void accepted()
     {
@@ -76,25 +77,36 @@ fallback: proxy
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QByteArray>("where");
         QTest::newRow("an unknown matcher") << QByteArray("host(a) -> direct") << QByteArray("line 1, column 1");
-        QTest::newRow("an undefined group") << QByteArray("# x\n\nmodel(a) -> nowhere") << QByteArray("line 3, column 13");
+        QTest::newRow("an undefined group")
+            << QByteArray("# x\n\nmodel(a) -> nowhere") << QByteArray("line 3, column 13");
         QTest::newRow("an undefined fallback") << QByteArray("fallback: nowhere") << QByteArray("line 1, column 11");
-        QTest::newRow("a built-in group defined again") << QByteArray("group(direct) -> direct") << QByteArray("line 1, column 6");
-        QTest::newRow("a group defined twice") << QByteArray("group(a) -> direct\ngroup(a) -> direct") << QByteArray("line 2, column 6");
+        QTest::newRow("a built-in group defined again")
+            << QByteArray("group(direct) -> direct") << QByteArray("line 1, column 6");
+        QTest::newRow("a group defined twice")
+            << QByteArray("group(a) -> direct\ngroup(a) -> direct") << QByteArray("line 2, column 6");
         QTest::newRow("two fallbacks") << QByteArray("fallback: direct\nfallback: direct") << QByteArray("line 2");
         QTest::newRow("no arrow") << QByteArray("model(a) direct") << QByteArray("line 1, column 10");
         QTest::newRow("no group after the arrow") << QByteArray("model(a) ->") << QByteArray("line 1, column 12");
         QTest::newRow("an open parenthesis") << QByteArray("model(a -> direct") << QByteArray("line 1");
         QTest::newRow("an empty argument") << QByteArray("model(a,,b) -> direct") << QByteArray("line 1, column 9");
-        QTest::newRow("words after the group") << QByteArray("model(a) -> direct now") << QByteArray("line 1, column 20");
-        QTest::newRow("a transport that does not exist") << QByteArray("group(a) -> socks(x)") << QByteArray("line 1, column 13");
-        QTest::newRow("an http group that is no URL") << QByteArray("group(a) -> http(nonsense)") << QByteArray("line 1, column 18");
-        QTest::newRow("a URL with a password") << QByteArray("group(a) -> http(http://u:p@h/v1)") << QByteArray("line 1, column 18");
+        QTest::newRow("words after the group")
+            << QByteArray("model(a) -> direct now") << QByteArray("line 1, column 20");
+        QTest::newRow("a transport that does not exist")
+            << QByteArray("group(a) -> socks(x)") << QByteArray("line 1, column 13");
+        QTest::newRow("an http group that is no URL")
+            << QByteArray("group(a) -> http(nonsense)") << QByteArray("line 1, column 18");
+        QTest::newRow("a URL with a password")
+            << QByteArray("group(a) -> http(http://u:p@h/v1)") << QByteArray("line 1, column 18");
         QTest::newRow("a relative socket") << QByteArray("group(a) -> unix(x.sock)") << QByteArray("line 1, column 18");
-        QTest::newRow("a slot that is no name") << QByteArray("group(a) -> direct, key(../x)") << QByteArray("line 1, column 25");
-        QTest::newRow("an address out of range") << QByteArray("dip(1.2.3.256) -> direct") << QByteArray("line 1, column 5");
-        QTest::newRow("a prefix out of range") << QByteArray("dip(10.0.0.0/33) -> direct") << QByteArray("line 1, column 5");
+        QTest::newRow("a slot that is no name")
+            << QByteArray("group(a) -> direct, key(../x)") << QByteArray("line 1, column 25");
+        QTest::newRow("an address out of range")
+            << QByteArray("dip(1.2.3.256) -> direct") << QByteArray("line 1, column 5");
+        QTest::newRow("a prefix out of range")
+            << QByteArray("dip(10.0.0.0/33) -> direct") << QByteArray("line 1, column 5");
         QTest::newRow("a star in the middle") << QByteArray("model(a*b) -> direct") << QByteArray("line 1, column 7");
-        QTest::newRow("a broken regular expression") << QByteArray("domain(regex:[) -> direct") << QByteArray("line 1, column 8");
+        QTest::newRow("a broken regular expression")
+            << QByteArray("domain(regex:[) -> direct") << QByteArray("line 1, column 8");
         QTest::newRow("a control character") << QByteArray("model(a\x01) -> direct") << QByteArray("line 1, column 8");
         QTest::newRow("prose") << QByteArray("send everything direct") << QByteArray("line 1");
     }
@@ -110,8 +122,9 @@ fallback: proxy
 
     void everyPrefixOfATextEndsInATableOrAClearError()
     {
-        const std::string text = "group(p) -> unix(/a.sock, http://h/v1), key(k)\n!domain(regex:\"a,b\", geosite:x) && dip(::1/64) -> p\n"
-                                 "fallback: p # c\n";
+        const std::string text =
+            "group(p) -> unix(/a.sock, http://h/v1), key(k)\n!domain(regex:\"a,b\", geosite:x) && dip(::1/64) -> p\n"
+            "fallback: p # c\n";
         for (std::size_t i = 0; i <= text.size(); ++i) {
             const Result<Table> table = parseTable(text.substr(0, i));
             if (!table)

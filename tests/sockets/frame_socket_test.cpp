@@ -1,5 +1,5 @@
-#include "daemon/sockets/frame_socket.h"
 #include "common/base/limits.h"
+#include "daemon/sockets/frame_socket.h"
 #include "tests/common/test_strings.h"
 #include "tests/sockets/raw_client.h"
 
@@ -354,7 +354,9 @@ void FrameSocketTest::aPeerThatNeverReadsIsNotRead()
 void FrameSocketTest::framesReadBeforeThePauseKeepTheirOrder()
 {
     Pair pair;
-    pair.onFrame = [&](std::string_view frame) { pair.socket->send(std::string(400'000, 'a') + std::string(frame) + "\n"); };
+    pair.onFrame = [&](std::string_view frame) {
+        pair.socket->send(std::string(400'000, 'a') + std::string(frame) + "\n");
+    };
     std::string requests;
     std::string expected;
     for (int i = 0; i < 60; ++i) {

@@ -27,8 +27,9 @@ public:
         sockaddr_un address = {};
         address.sun_family = AF_UNIX;
         path.copy(address.sun_path, sizeof address.sun_path);
-        const int rc = ::connect(m_fd.get(), reinterpret_cast<const sockaddr *>(&address),
-                                 static_cast<socklen_t>(std::min(sizeof address, offsetof(sockaddr_un, sun_path) + path.size() + 1)));
+        const int rc = ::connect(
+            m_fd.get(), reinterpret_cast<const sockaddr *>(&address),
+            static_cast<socklen_t>(std::min(sizeof address, offsetof(sockaddr_un, sun_path) + path.size() + 1)));
         const int number = rc == 0 ? 0 : errno;
         if (rc != 0)
             m_fd.reset();
@@ -45,7 +46,8 @@ public:
     {
         std::size_t sent = 0;
         while (sent < bytes.size()) {
-            const ssize_t count = ::send(m_fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+            const ssize_t count = ::send(m_fd.get(), bytes.data() + sent, bytes.size() - sent,
+                                         MSG_NOSIGNAL | MSG_DONTWAIT);
             if (count <= 0)
                 break;
             sent += static_cast<std::size_t>(count);

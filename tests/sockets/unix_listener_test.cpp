@@ -167,7 +167,8 @@ void UnixListenerTest::aKilledListenerIsReplaced()
         sockaddr_un address = {};
         address.sun_family = AF_UNIX;
         path.copy(address.sun_path, sizeof address.sun_path - 1);
-        if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 || ::listen(fd.get(), 1) != 0)
+        if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0
+            || ::listen(fd.get(), 1) != 0)
             ::_exit(1);
         if (::write(ready[1], "r", 1) != 1)
             ::_exit(1);
@@ -329,7 +330,8 @@ void UnixListenerTest::closeFromWithinASignal()
     const test::TempDir dir;
     EchoServer server;
     QVERIFY(server.listener.listen(dir.path("s"), 0600));
-    QObject::connect(&server.listener, &UnixListener::clientConnected, &server.listener, [&] { server.listener.close(); });
+    QObject::connect(&server.listener, &UnixListener::clientConnected, &server.listener,
+                     [&] { server.listener.close(); });
     RawClient first(dir.path("s"));
     RawClient second(dir.path("s"));
     QVERIFY(answers(first));

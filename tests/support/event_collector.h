@@ -69,8 +69,8 @@ public:
     }
     const abi::Event *last(abi::EventType type) const
     {
-        const auto found =
-            std::find_if(m_events.rbegin(), m_events.rend(), [&](const abi::Event &e) { return e.type == type; });
+        const auto found = std::find_if(m_events.rbegin(), m_events.rend(),
+                                        [&](const abi::Event &e) { return e.type == type; });
         return found == m_events.rend() ? nullptr : &*found;
     }
     // The rules every sequence keeps: start first and once, done last and once, nothing after finished, one error at most.

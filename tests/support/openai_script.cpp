@@ -55,7 +55,8 @@ bool fail(WirePeer &peer, const OpenAiOptions &options)
     else if (options.failure == "garbage")
         return peer.send(chunk("data: {\"choices\":[{\n\n") + chunk({}));
     else if (options.failure == "error")
-        return peer.send(chunk("data: " + chatError("the engine is overloaded", "overloaded_error") + "\n\n") + chunk({}));
+        return peer.send(chunk("data: " + chatError("the engine is overloaded", "overloaded_error") + "\n\n")
+                         + chunk({}));
     return false; // cut
 }
 
@@ -97,8 +98,8 @@ WireServer::Script openAiScript(OpenAiOptions options)
         while (const std::optional<CapturedRequest> request = peer.readRequest()) {
             if (options.captured)
                 options.captured(*request);
-            const bool isAllowed =
-                options.requiredKey.empty() || request->header("Authorization") == "Bearer " + options.requiredKey;
+            const bool isAllowed = options.requiredKey.empty()
+                                   || request->header("Authorization") == "Bearer " + options.requiredKey;
             bool goesOn = false;
             if (!isAllowed) {
                 goesOn = peer.send(reply(401, "application/json", chatError("wrong key", "authentication_error")));

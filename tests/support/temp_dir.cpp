@@ -41,7 +41,8 @@ TempDir::~TempDir()
 void TempDir::write(std::string_view name, std::string_view content, mode_t mode) const
 {
     const std::string file = path(name);
-    for (std::size_t slash = file.find('/', m_path.size() + 1); slash != std::string::npos; slash = file.find('/', slash + 1))
+    for (std::size_t slash = file.find('/', m_path.size() + 1); slash != std::string::npos;
+         slash = file.find('/', slash + 1))
         ::mkdir(file.substr(0, slash).c_str(), 0700);
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     out << content;

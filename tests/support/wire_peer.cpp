@@ -174,10 +174,7 @@ std::size_t WirePeer::offer(std::size_t total, int stallMs, std::string_view pat
     return offered;
 }
 
-bool WirePeer::waitFor(const std::string &name)
-{
-    return m_server.waitForSignal(name);
-}
+bool WirePeer::waitFor(const std::string &name) { return m_server.waitForSignal(name); }
 
 void WirePeer::pause(int ms)
 {
@@ -199,20 +196,11 @@ bool WirePeer::waitForClose()
     return false;
 }
 
-void WirePeer::shrinkSendBuffer(int bytes)
-{
-    ::setsockopt(m_fd.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-}
+void WirePeer::shrinkSendBuffer(int bytes) { ::setsockopt(m_fd.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes); }
 
-void WirePeer::halfClose()
-{
-    ::shutdown(m_fd.get(), SHUT_WR);
-}
+void WirePeer::halfClose() { ::shutdown(m_fd.get(), SHUT_WR); }
 
-void WirePeer::close()
-{
-    m_fd.reset();
-}
+void WirePeer::close() { m_fd.reset(); }
 
 void WirePeer::reset()
 {

@@ -56,7 +56,7 @@ public:
     void shrinkSendBuffer(int bytes); // so that what a client buffers can be told from what our kernel does
     void halfClose();                 // no more from us; the peer may still send
     void close();
-    void reset();                     // RST instead of FIN
+    void reset(); // RST instead of FIN
 
 private:
     bool fill();

@@ -24,10 +24,7 @@ std::string reply(int status, std::string_view contentType, std::string_view bod
     return replyHead(status, all) + std::string(body);
 }
 
-std::string streamHead()
-{
-    return replyHead(200, {"Content-Type: text/event-stream", "Transfer-Encoding: chunked"});
-}
+std::string streamHead() { return replyHead(200, {"Content-Type: text/event-stream", "Transfer-Encoding: chunked"}); }
 
 std::string chunk(std::string_view text)
 {
@@ -60,7 +57,8 @@ void appendLittleEndian(std::string &out, std::uint32_t number)
 std::string gzip(std::string_view text)
 {
     // qCompress gives four bytes of length, a zlib head of two, the deflate data, and four bytes of check sum.
-    const QByteArray zlib = qCompress(reinterpret_cast<const uchar *>(text.data()), static_cast<qsizetype>(text.size()));
+    const QByteArray zlib = qCompress(reinterpret_cast<const uchar *>(text.data()),
+                                      static_cast<qsizetype>(text.size()));
     std::string out("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", 10);
     out.append(zlib.constData() + 6, static_cast<std::size_t>(zlib.size()) - 10);
     appendLittleEndian(out, crc32Of(text));
@@ -72,7 +70,8 @@ namespace {
 
 std::string event(std::string_view choices, std::string_view more = {})
 {
-    return "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":["
+    return "data: "
+           "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":["
            + std::string(choices) + "]" + std::string(more) + "}\n\n";
 }
 
@@ -90,19 +89,16 @@ std::string chatFinish(std::string_view reason)
 
 std::string chatUsage(int input, int output)
 {
-    return event({}, ",\"usage\":{\"prompt_tokens\":" + std::to_string(input)
-                         + ",\"completion_tokens\":" + std::to_string(output)
-                         + ",\"total_tokens\":" + std::to_string(input + output) + "}");
+    return event({}, ",\"usage\":{\"prompt_tokens\":" + std::to_string(input) + ",\"completion_tokens\":"
+                         + std::to_string(output) + ",\"total_tokens\":" + std::to_string(input + output) + "}");
 }
 
-std::string chatDone()
-{
-    return "data: [DONE]\n\n";
-}
+std::string chatDone() { return "data: [DONE]\n\n"; }
 
 std::string chatBody(const std::vector<std::string> &deltas)
 {
-    std::string body = event("{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}");
+    std::string body = event(
+        "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}");
     for (const std::string &text : deltas)
         body += chatDelta(text);
     return body + chatFinish() + chatUsage(10, static_cast<int>(deltas.size())) + chatDone();

@@ -74,22 +74,26 @@ void ChatDecoderTest::decodes_data()
     row("a malformed event", sse({content("a"), "{\"choices\":["}), "delta a|EBADMSG");
     row("an event that is a number", sse({"17"}), "EBADMSG");
     row("an event that is an array", sse({"[1]"}), "EBADMSG");
-    row("an event that means nothing", sse({"{}", R"({"type":"ping"})", content("a"), kStop}), "delta a|message a|stop");
+    row("an event that means nothing", sse({"{}", R"({"type":"ping"})", content("a"), kStop}),
+        "delta a|message a|stop");
     row("events of empty data", "data:\n\ndata: \n\n" + sse({content("a"), kStop}), "delta a|message a|stop");
     row("an error null beside the answer", sse({R"({"error":null,"choices":[{"delta":{"content":"a"}}]})", kStop}),
         "delta a|message a|stop");
     row("an unnamed error event", sse({R"({"code":"Throttled","message":"slow down"})"}), "EIO");
-    row("an error event of a server that names it", "event: error\ndata: {\"error\":{\"message\":\"m\"},\"message\":\"m\"}\n\n",
-        "EIO");
-    row("an error inside a choice", sse({R"({"choices":[{"index":0,"error":{"code":502,"message":"m"}}]})"}), "EHOSTDOWN");
-    row("an error after the text and before the end", sse({content("a"), R"({"error":{"code":503,"message":"m"}})", kStop}),
-        "delta a|EHOSTDOWN");
+    row("an error event of a server that names it",
+        "event: error\ndata: {\"error\":{\"message\":\"m\"},\"message\":\"m\"}\n\n", "EIO");
+    row("an error inside a choice", sse({R"({"choices":[{"index":0,"error":{"code":502,"message":"m"}}]})"}),
+        "EHOSTDOWN");
+    row("an error after the text and before the end",
+        sse({content("a"), R"({"error":{"code":503,"message":"m"}})", kStop}), "delta a|EHOSTDOWN");
     row("only the first choice counts",
         sse({R"({"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]})", kStop}),
         "delta a|message a|stop");
     row("a message where a delta belongs", sse({R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]})"}),
         "delta a|message a|stop");
-    row("content in parts", sse({R"({"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]},{"type":"text","text":"a"}]}}]})", kStop}),
+    row("content in parts",
+        sse({R"({"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]},{"type":"text","text":"a"}]}}]})",
+             kStop}),
         "reasoning_delta t|reasoning_message t|delta a|message a|stop");
     row("reasoning under two names is one text",
         sse({R"({"choices":[{"delta":{"reasoning":"t","reasoning_content":"t"}}]})", content("a"), kStop}),
@@ -98,7 +102,8 @@ void ChatDecoderTest::decodes_data()
         sse({R"({"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.summary","summary":"t"}]}}]})", kStop}),
         "reasoning_delta t|reasoning_message t|stop");
     row("reasoning that goes on after text is a second one",
-        sse({R"({"choices":[{"delta":{"reasoning":"t"}}]})", content("a"), R"({"choices":[{"delta":{"reasoning":"u"}}]})", kStop}),
+        sse({R"({"choices":[{"delta":{"reasoning":"t"}}]})", content("a"),
+             R"({"choices":[{"delta":{"reasoning":"u"}}]})", kStop}),
         "reasoning_delta t|reasoning_message t|delta a|reasoning_delta u|reasoning_message u|message a|stop");
     row("text and refusal", sse({content("a"), R"({"choices":[{"delta":{"refusal":"no"}}]})", kStop}),
         "delta a|delta no|message ano|refusal");
@@ -109,31 +114,40 @@ void ChatDecoderTest::decodes_data()
     row("calls that the finish reason does not mention",
         sse({R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}}]})", kStop}),
         "tool_call f{}|tool_calls");
-    row("a finish reason of calls without any", sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":"tool_calls"}]})"}),
-        "delta a|message a|stop");
-    row("broken arguments", sse({R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{x"}}]},"finish_reason":"tool_calls"}]})"}),
+    row("a finish reason of calls without any",
+        sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":"tool_calls"}]})"}), "delta a|message a|stop");
+    row("broken arguments",
+        sse({R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{x"}}]},"finish_reason":"tool_calls"}]})"}),
         "tool_call f{x|tool_calls");
-    row("a call without a name", sse({R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]})"}),
+    row("a call without a name",
+        sse({R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]})"}),
         "EBADMSG");
-    row("an unknown finish reason", sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":"eos"}]})"}), "delta a|message a|stop");
-    row("the finish reason network_error", sse({content("a"), R"({"choices":[{"delta":{},"finish_reason":"network_error"}]})"}),
-        "delta a|EHOSTDOWN");
-    row("an empty finish reason on every chunk",
-        sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":""}]})", content("b")}), "delta a|delta b|ECONNRESET");
-    row("usage in strings and nulls is no usage", sse({content("a"), R"({"choices":[],"usage":{"prompt_tokens":null,"completion_tokens":"x"}})", kStop}),
+    row("an unknown finish reason", sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":"eos"}]})"}),
         "delta a|message a|stop");
-    row("usage that is negative or fractional", sse({content("a"), R"({"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":2.0}})", kStop}),
+    row("the finish reason network_error",
+        sse({content("a"), R"({"choices":[{"delta":{},"finish_reason":"network_error"}]})"}), "delta a|EHOSTDOWN");
+    row("an empty finish reason on every chunk",
+        sse({R"({"choices":[{"delta":{"content":"a"},"finish_reason":""}]})", content("b")}),
+        "delta a|delta b|ECONNRESET");
+    row("usage in strings and nulls is no usage",
+        sse({content("a"), R"({"choices":[],"usage":{"prompt_tokens":null,"completion_tokens":"x"}})", kStop}),
+        "delta a|message a|stop");
+    row("usage that is negative or fractional",
+        sse({content("a"), R"({"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":2.0}})", kStop}),
         "delta a|message a|usage 0/2|stop");
     row("a tag in a text that is no thought", sse({content("<thought>"), content("x</thought>"), kStop}),
         "delta <thought>|delta x</thought>|message <thought>x</thought>|stop");
     row("a thought tag cut in two",
         sse({R"({"choices":[{"delta":{"content":"<tho","extra_content":{"google":{"thought":true}}}}]})",
-             R"({"choices":[{"delta":{"content":"ught>t</th","extra_content":{"google":{"thought":true}}}}]})", content("ought>a"), kStop}),
+             R"({"choices":[{"delta":{"content":"ught>t</th","extra_content":{"google":{"thought":true}}}}]})",
+             content("ought>a"), kStop}),
         "reasoning_delta t|reasoning_message t|delta a|message a|stop");
     row("a thought that is never closed",
-        sse({R"({"choices":[{"delta":{"content":"<thought>t","extra_content":{"google":{"thought":true}}}}]})", content("a"), kStop}),
+        sse({R"({"choices":[{"delta":{"content":"<thought>t","extra_content":{"google":{"thought":true}}}}]})",
+             content("a"), kStop}),
         "reasoning_delta t|reasoning_message t|delta a|message a|stop");
-    row("strings where objects belong", sse({R"({"choices":[{"delta":"x"}],"usage":"y"})", R"({"choices":"z"})", R"({"choices":[7]})", kStop}), "stop");
+    row("strings where objects belong",
+        sse({R"({"choices":[{"delta":"x"}],"usage":"y"})", R"({"choices":"z"})", R"({"choices":[7]})", kStop}), "stop");
 }
 
 void ChatDecoderTest::decodes()
@@ -158,7 +172,8 @@ void ChatDecoderTest::believesTheBytesOverTheHead_data()
         QTest::newRow(name) << QByteArray(type) << QByteArray::fromStdString(body) << QByteArray(expected);
     };
     const std::string stream = sse({content("a"), kStop});
-    const std::string whole = R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}})";
+    const std::string whole =
+        R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}})";
     const char *const kWhole = "delta a|message a|usage 1/2|stop";
     row("JSON that says it is a stream", "text/event-stream", whole, kWhole);
     row("JSON that says it is text", "text/plain", " \n\n" + whole, kWhole);
@@ -167,7 +182,8 @@ void ChatDecoderTest::believesTheBytesOverTheHead_data()
     row("a stream that says it is JSON", "application/json", stream, "delta a|message a|stop");
     row("a stream that says it is text", "text/plain; charset=utf-8", stream, "delta a|message a|stop");
     row("a stream that says it is a page", "text/html", stream, "delta a|message a|stop");
-    row("a stream that begins with a comment", "application/octet-stream", ": hi\n\n" + stream, "delta a|message a|stop");
+    row("a stream that begins with a comment", "application/octet-stream", ": hi\n\n" + stream,
+        "delta a|message a|stop");
     row("a stream with a byte order mark", "", "\xef\xbb\xbf" + stream, "delta a|message a|stop");
     row("a page", "text/html", "<html>sign in</html>", "EBADMSG");
     row("a page that says it is a stream", "text/event-stream", "<html>sign in</html>", "EBADMSG");
@@ -265,7 +281,8 @@ void ChatDecoderTest::keepsTheLimits()
     reply.body = sse({content("a")}) + std::string(limits::kRunBytes, '\n');
     QCOMPARE(summary(decode(reply)), std::string("delta a|EMSGSIZE"));
 
-    std::string arguments = R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":")";
+    std::string arguments =
+        R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":")";
     arguments += std::string(limits::kToolArguments + 1, 'x') + R"("}}]}}]})";
     reply.body = sse({arguments, kStop});
     QCOMPARE(summary(decode(reply)), std::string("EMSGSIZE"));
@@ -278,10 +295,12 @@ void ChatDecoderTest::keepsTheLimits()
 void ChatDecoderTest::joinsSurrogateHalves()
 {
     Reply reply;
-    reply.body = sse({R"({"choices":[{"delta":{"content":"a\ud83d"}}]})", R"({"choices":[{"delta":{"content":"\ude00b"}}]})",
+    reply.body = sse({R"({"choices":[{"delta":{"content":"a\ud83d"}}]})",
+                      R"({"choices":[{"delta":{"content":"\ude00b"}}]})",
                       R"({"choices":[{"delta":{"content":"\ud83d"}}]})", kStop});
     const Decoded decoded = decode(reply);
-    QCOMPARE(decoded.events.back().content[0].text, std::string("a\xf0\x9f\x98\x80" "b\xef\xbf\xbd"));
+    QCOMPARE(decoded.events.back().content[0].text, std::string("a\xf0\x9f\x98\x80"
+                                                                "b\xef\xbf\xbd"));
     std::string joined;
     for (const abi::Event &event : decoded.events) {
         if (event.type == abi::EventType::Delta) {
@@ -291,8 +310,10 @@ void ChatDecoderTest::joinsSurrogateHalves()
         }
     }
     QCOMPARE(joined, decoded.events.back().content[0].text);
-    reply.body = sse({"{\"choices\":[{\"delta\":{\"content\":\"a\xff" "b\"},\"finish_reason\":\"stop\"}]}"});
-    QCOMPARE(decode(reply).events.back().content[0].text, std::string("a\xef\xbf\xbd" "b"));
+    reply.body = sse({"{\"choices\":[{\"delta\":{\"content\":\"a\xff"
+                      "b\"},\"finish_reason\":\"stop\"}]}"});
+    QCOMPARE(decode(reply).events.back().content[0].text, std::string("a\xef\xbf\xbd"
+                                                                      "b"));
 }
 
 QTEST_GUILESS_MAIN(ChatDecoderTest)

@@ -25,14 +25,15 @@ Conversation canonical()
     out.maxTokens = root["max_output_tokens"].asInt();
     out.effort = abi::effortFromWord(root["effort"].stringOr(""));
     const json::Value schema = root["json_schema"];
-    out.responseFormat = models::ResponseFormat{std::string(schema["name"].stringOr("")), schema["schema"].toJson(), true};
+    out.responseFormat = models::ResponseFormat{std::string(schema["name"].stringOr("")), schema["schema"].toJson(),
+                                                true};
     for (const json::Value &tool : root["tools"].elements())
         out.tools.push_back({std::string(tool["name"].stringOr("")), std::string(tool["description"].stringOr("")),
                              tool["parameters"].toJson()});
     for (const json::Value &value : root["messages"].elements()) {
         Message message;
         const std::string_view role = value["role"].stringOr("");
-        message.role = role == "user" ? Message::Role::User
+        message.role = role == "user"   ? Message::Role::User
                        : role == "tool" ? Message::Role::Tool
                                         : Message::Role::Assistant;
         if (const auto text = value["content"].asString())
@@ -112,9 +113,11 @@ void ChatEncoderTest::writesTheBodyOfTheFixture_data()
     QTest::addColumn<QByteArray>("opaque");
     QTest::newRow("OpenAI") << QByteArray("01-openai.chat.json") << QByteArray("openai")
                             << QByteArray("https://api.openai.com/v1") << QByteArray();
-    QTest::newRow("Gemini") << QByteArray("05-gemini.openai.json") << QByteArray("google")
-                            << QByteArray("https://generativelanguage.googleapis.com/v1beta/openai")
-                            << QByteArray(R"({"format":"openai.chat","calls":{"call_1":{"extra_content":{"google":{"thought_signature":"EjQK"}}}}})");
+    QTest::newRow("Gemini")
+        << QByteArray("05-gemini.openai.json") << QByteArray("google")
+        << QByteArray("https://generativelanguage.googleapis.com/v1beta/openai")
+        << QByteArray(
+               R"({"format":"openai.chat","calls":{"call_1":{"extra_content":{"google":{"thought_signature":"EjQK"}}}}})");
     QTest::newRow("DeepSeek") << QByteArray("06-deepseek.json") << QByteArray("api.deepseek.com")
                               << QByteArray("https://api.deepseek.com")
                               << QByteArray(R"({"format":"openai.chat","reasoning_content":"Need a lookup."})");
@@ -154,7 +157,8 @@ void ChatEncoderTest::writesTheHead()
     QCOMPARE(streamed->path, std::string("/chat/completions"));
     QCOMPARE(streamed->auth.headerName, std::string("Authorization"));
     QCOMPARE(streamed->auth.prefix, std::string("Bearer "));
-    QCOMPARE(streamed->headers, (std::vector<wire::Header>{{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}}));
+    QCOMPARE(streamed->headers,
+             (std::vector<wire::Header>{{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}}));
     const auto whole = chat().encode(asked("x"), {.nativeModel = "m", .stream = false});
     QVERIFY(whole);
     QCOMPARE(whole->headers[1].second, std::string("application/json"));
@@ -174,8 +178,10 @@ void ChatEncoderTest::mapsEffort_data()
     row("OpenAI, gpt-5", openai, "gpt-5", "minimal low medium high high high");
     row("OpenAI, o-series", openai, "o3-mini", "low low medium high high high");
     row("OpenAI, a model that does not reason", openai, "gpt-4o", "- - - - - -");
-    row("Gemini Flash 2.5", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-flash", "none low medium high high high");
-    row("Gemini 3", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro", "minimal low medium high high high");
+    row("Gemini Flash 2.5", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-flash",
+        "none low medium high high high");
+    row("Gemini 3", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro",
+        "minimal low medium high high high");
     row("OpenRouter", "https://openrouter.ai/api/v1", "x/y",
         R"({"effort":"none"} {"effort":"low"} {"effort":"medium"} {"effort":"high"} {"effort":"xhigh"} {"effort":"max"})");
     row("DeepSeek", "https://api.deepseek.com", "deepseek-v4",
@@ -186,7 +192,8 @@ void ChatEncoderTest::mapsEffort_data()
     row("GLM 5.3", "https://api.z.ai/api/paas/v4", "glm-5.3", "low low high high max max");
     row("GLM 4", "https://api.z.ai/api/paas/v4", "glm-4.6",
         R"({"type":"disabled"} {"type":"enabled"} {"type":"enabled"} {"type":"enabled"} {"type":"enabled"} {"type":"enabled"})");
-    row("Qwen", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen3-max", "false true true true true true");
+    row("Qwen", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen3-max",
+        "false true true true true true");
     row("any other server", "http://127.0.0.1:8080/v1", "local", "none low medium high xhigh max");
 }
 
@@ -220,7 +227,8 @@ void ChatEncoderTest::choosesRoleAndTokenField_data()
     QTest::addColumn<QByteArray>("model");
     QTest::addColumn<QByteArray>("role");
     QTest::addColumn<QByteArray>("field");
-    const auto row = [](const char *name, const char *provider, const char *model, const char *role, const char *field) {
+    const auto row = [](const char *name, const char *provider, const char *model, const char *role,
+                        const char *field) {
         QTest::newRow(name) << QByteArray(provider) << QByteArray(model) << QByteArray(role) << QByteArray(field);
     };
     row("gpt-5.6 at OpenAI", "openai", "gpt-5.6-sol", "developer", "max_completion_tokens");
@@ -242,8 +250,8 @@ void ChatEncoderTest::choosesRoleAndTokenField()
     Conversation conversation = asked("x");
     conversation.system = "s";
     conversation.maxTokens = 5;
-    const json::Document body =
-        bodyOf(conversation, {.nativeModel = model.toStdString(), .provider = provider.toStdString()});
+    const json::Document body = bodyOf(conversation,
+                                       {.nativeModel = model.toStdString(), .provider = provider.toStdString()});
     QCOMPARE(QByteArray::fromStdString(std::string(body.root()["messages"].at(0)["role"].stringOr(""))), role);
     QCOMPARE(body.root()[field.toStdString()].asInt().value_or(-1), 5);
     const std::string other = field == "max_tokens" ? "max_completion_tokens" : "max_tokens";
@@ -263,7 +271,8 @@ void ChatEncoderTest::takesDefaults_data()
     row("a list", "stop", R"(["a","b"])", "stop", R"(["a","b"])");
     row("a word is a string", "stop", "END", "stop", R"("END")");
     row("true", "parallel", "true", "parallel", "true");
-    row("an unknown key", "chat_template_kwargs", R"({"enable_thinking":false})", "chat_template_kwargs", R"({"enable_thinking":false})");
+    row("an unknown key", "chat_template_kwargs", R"({"enable_thinking":false})", "chat_template_kwargs",
+        R"({"enable_thinking":false})");
     row("text with quotes", "user", "a \"b\"", "user", R"("a \"b\"")");
     row("an empty value", "user", "", "user", R"("")");
     row("the token limit takes the server's name", "max_output_tokens", "7", "max_tokens", "7");
@@ -279,7 +288,8 @@ void ChatEncoderTest::takesDefaults()
     QFETCH(QByteArray, expected);
     Conversation conversation = asked("x");
     conversation.temperature = 0.5;
-    const EncodeContext context{.nativeModel = "m", .provider = "local", .defaults = {{key.toStdString(), value.toStdString()}}};
+    const EncodeContext context{
+        .nativeModel = "m", .provider = "local", .defaults = {{key.toStdString(), value.toStdString()}}};
     QCOMPARE(QByteArray::fromStdString(member(conversation, context, field.toStdString())), expected);
 }
 
@@ -319,9 +329,10 @@ void ChatEncoderTest::mapsNamesThatTheApiRefuses()
 
     Reply reply;
     reply.toolNames = request->toolNames;
-    reply.body = sse({R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"fs_read_2","arguments":"{}"}},)"
-                      R"({"index":1,"id":"b","function":{"name":"fs_read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]})",
-                      "[DONE]"});
+    reply.body = sse(
+        {R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"fs_read_2","arguments":"{}"}},)"
+         R"({"index":1,"id":"b","function":{"name":"fs_read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]})",
+         "[DONE]"});
     const Decoded decoded = decode(reply);
     QCOMPARE(decoded.events.size(), std::size_t(2));
     QCOMPARE(decoded.events[0].name, std::string("fs.read"));
@@ -348,22 +359,26 @@ void ChatEncoderTest::mergesLeadingSystemMessages()
 {
     Conversation conversation;
     conversation.system = "a";
-    for (const auto &[role, text] : {std::pair{Message::Role::System, "b"}, {Message::Role::User, "c"}, {Message::Role::System, "d"}}) {
+    for (const auto &[role, text] :
+         {std::pair{Message::Role::System, "b"}, {Message::Role::User, "c"}, {Message::Role::System, "d"}}) {
         Message message;
         message.role = role;
         message.parts.push_back({.text = text});
         conversation.messages.push_back(message);
     }
-    QCOMPARE(member(conversation, {.nativeModel = "m"}, "messages"),
-             std::string(R"([{"role":"system","content":"a\n\nb"},{"role":"user","content":"c"},{"role":"system","content":"d"}])"));
+    QCOMPARE(
+        member(conversation, {.nativeModel = "m"}, "messages"),
+        std::string(
+            R"([{"role":"system","content":"a\n\nb"},{"role":"user","content":"c"},{"role":"system","content":"d"}])"));
 }
 
 void ChatEncoderTest::sendsOpaqueDataToItsProviderOnly()
 {
     Reply reply;
-    reply.body = sse({R"({"choices":[{"delta":{"reasoning_content":"hm","reasoning_details":[{"type":"reasoning.text","text":"h","index":0}]}}]})",
-                      R"({"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"m","index":0,"signature":"S"}],"content":"hi",)"
-                      R"("tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"T"}}}]},"finish_reason":"tool_calls"}]})"});
+    reply.body = sse(
+        {R"({"choices":[{"delta":{"reasoning_content":"hm","reasoning_details":[{"type":"reasoning.text","text":"h","index":0}]}}]})",
+         R"({"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"m","index":0,"signature":"S"}],"content":"hi",)"
+         R"("tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"T"}}}]},"finish_reason":"tool_calls"}]})"});
     const Decoded decoded = decode(reply);
     const auto message = std::find_if(decoded.events.begin(), decoded.events.end(),
                                       [](const abi::Event &event) { return event.type == abi::EventType::Message; });
@@ -386,8 +401,10 @@ void ChatEncoderTest::sendsOpaqueDataToItsProviderOnly()
     const json::Document same = bodyOf(conversation, {.nativeModel = "m", .provider = "here"});
     const json::Value sent = same.root()["messages"].at(1);
     QCOMPARE(std::string(sent["reasoning_content"].stringOr("")), std::string("hm"));
-    QCOMPARE(sent["reasoning_details"].toJson(), std::string(R"([{"type":"reasoning.text","text":"hm","index":0,"signature":"S"}])"));
-    QCOMPARE(sent["tool_calls"].at(0)["extra_content"].toJson(), std::string(R"({"google":{"thought_signature":"T"}})"));
+    QCOMPARE(sent["reasoning_details"].toJson(),
+             std::string(R"([{"type":"reasoning.text","text":"hm","index":0,"signature":"S"}])"));
+    QCOMPARE(sent["tool_calls"].at(0)["extra_content"].toJson(),
+             std::string(R"({"google":{"thought_signature":"T"}})"));
 
     const auto other = chat().encode(conversation, {.nativeModel = "m", .provider = "elsewhere"});
     QVERIFY(other);

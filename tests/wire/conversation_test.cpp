@@ -124,18 +124,21 @@ void ConversationTest::refuses_data()
     row("content of another type", user("7"), "/messages/0/content: neither a string nor an array");
     row("a part of an unknown type", user(R"([{"type":"audio"}])"), "/messages/0/content/0/type: neither text");
     row("a text part without text", user(R"([{"type":"text"}])"), "/messages/0/content/0/text: missing");
-    row("an image without URL", user(R"([{"type":"image_url","image_url":{}}])"), "/messages/0/content/0/image_url/url: missing");
+    row("an image without URL", user(R"([{"type":"image_url","image_url":{}}])"),
+        "/messages/0/content/0/image_url/url: missing");
     row("an image over plain http", user(R"([{"type":"image_url","image_url":{"url":"http://x/y.png"}}])"),
         "/messages/0/content/0/image_url: neither an https:");
     row("a data URL that is no image", user(R"([{"type":"image_url","image_url":"data:text/plain;base64,AA=="}])"),
         "not of the form data:image/");
-    row("a data URL that is not base64", user(R"([{"type":"image_url","image_url":"data:image/png;base64,??"}])"), "not base64");
+    row("a data URL that is not base64", user(R"([{"type":"image_url","image_url":"data:image/png;base64,??"}])"),
+        "not base64");
     row("an unknown detail", user(R"([{"type":"image_url","image_url":{"url":"https://x/y","detail":"max"}}])"),
         "/messages/0/content/0/image_url/detail: none of");
     row("an image from the assistant",
         R"({"messages":[{"role":"assistant","content":[{"type":"image_url","image_url":"https://x/y"}]}]})",
         "an image may stand in a user message only");
-    row("calls by the user", R"({"messages":[{"role":"user","content":"x","tool_calls":[]}]})", "/messages/0/tool_calls: only");
+    row("calls by the user", R"({"messages":[{"role":"user","content":"x","tool_calls":[]}]})",
+        "/messages/0/tool_calls: only");
     row("a call without an id", R"({"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f"}}]}]})",
         "/messages/0/tool_calls/0/id: missing");
     row("a call without a name", R"({"messages":[{"role":"assistant","tool_calls":[{"id":"a","function":{}}]}]})",
@@ -148,17 +151,21 @@ void ConversationTest::refuses_data()
         "/messages/0/tool_calls/1/id: an earlier call has this id");
     row("a result without a call", R"({"messages":[{"role":"tool","tool_call_id":"zz","content":"x"}]})",
         "/messages/0/tool_call_id: no call before it");
-    row("max_tokens of zero", R"({"messages":[{"role":"user","content":"x"}],"max_tokens":0})", "/max_tokens: not in 1..");
-    row("a temperature in a string", R"({"messages":[{"role":"user","content":"x"}],"temperature":"hot"})", "/temperature: not a number");
+    row("max_tokens of zero", R"({"messages":[{"role":"user","content":"x"}],"max_tokens":0})",
+        "/max_tokens: not in 1..");
+    row("a temperature in a string", R"({"messages":[{"role":"user","content":"x"}],"temperature":"hot"})",
+        "/temperature: not a number");
     row("an unknown effort", R"({"messages":[{"role":"user","content":"x"}],"effort":"huge"})", "/effort: none of");
-    row("an unknown response format", R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"xml"}})",
+    row("an unknown response format",
+        R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"xml"}})",
         "/response_format/type: neither");
     row("a response format without schema",
         R"({"messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"a"}}})",
         "/response_format/json_schema/schema: missing");
     row("two tools of one name", R"({"messages":[{"role":"user","content":"x"}],"tools":[{"name":"a"},{"name":"a"}]})",
         "/tools/1/name: an earlier tool");
-    row("every fault is named at once", R"({"messages":[{"role":"user"}],"effort":7,"tools":{}})", "/effort: not a string");
+    row("every fault is named at once", R"({"messages":[{"role":"user"}],"effort":7,"tools":{}})",
+        "/effort: not a string");
 }
 
 void ConversationTest::refuses()
@@ -168,7 +175,8 @@ void ConversationTest::refuses()
     const auto conversation = models::parseInput(input.toStdString());
     QVERIFY(!conversation);
     QCOMPARE(conversation.error().number(), EINVAL);
-    QVERIFY2(QByteArray::fromStdString(conversation.error().text()).contains(fault), conversation.error().text().c_str());
+    QVERIFY2(QByteArray::fromStdString(conversation.error().text()).contains(fault),
+             conversation.error().text().c_str());
 }
 
 QTEST_GUILESS_MAIN(ConversationTest)

@@ -102,7 +102,8 @@ void FailureClassifierTest::readsEveryFormOfBody_data()
     row("a typed envelope", 529, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})",
         "EHOSTDOWN", "Overloaded (HTTP 529)");
     row("a flat message", 500, R"({"message":"no luck","code":"internal"})", "EHOSTDOWN", "no luck (HTTP 500)");
-    row("a detail text", 422, R"({"detail":"Unsupported parameter: x"})", "EINVAL", "Unsupported parameter: x (HTTP 422)");
+    row("a detail text", 422, R"({"detail":"Unsupported parameter: x"})", "EINVAL",
+        "Unsupported parameter: x (HTTP 422)");
     row("a detail list", 422, R"({"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]})", "EINVAL",
         "field required (HTTP 422)");
     row("a detail object", 400, R"({"detail":{"error":{"message":"deep"}}})", "EINVAL", "deep (HTTP 400)");
@@ -118,20 +119,20 @@ void FailureClassifierTest::readsEveryFormOfBody_data()
         R"({"error":{"message":"Input is longer than the model's context length"}})", "EMSGSIZE",
         "Input is longer than the model's context length (HTTP 500)");
     row("prompt too long", 400,
-        R"({"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}})", "EMSGSIZE",
-        "prompt is too long: 9 > 8 (HTTP 400)");
+        R"({"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}})",
+        "EMSGSIZE", "prompt is too long: 9 > 8 (HTTP 400)");
     row("tokens a minute are a rate, not a length", 429,
         R"({"error":{"message":"Request too large: reduce the length, tokens per min","code":"rate_limit_exceeded"}})",
         "EAGAIN", "Request too large: reduce the length, tokens per min (HTTP 429)");
     row("an exhausted quota", 429, R"({"error":{"message":"quota","type":"insufficient_quota"}})", "EDQUOT",
         "quota (HTTP 429)");
     row("a low balance with status 400", 400,
-        R"({"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}})", "EDQUOT",
-        "Your credit balance is too low (HTTP 400)");
+        R"({"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}})",
+        "EDQUOT", "Your credit balance is too low (HTTP 400)");
     row("a status is believed over words", 403, R"({"error":{"message":"m","type":"server_error"}})", "EACCES",
         "m (HTTP 403)");
-    row("control characters and line ends become blanks", 400, "{\"error\":{\"message\":\"a\\nb\\u001b[31m\"}}", "EINVAL",
-        "a b [31m (HTTP 400)");
+    row("control characters and line ends become blanks", 400, "{\"error\":{\"message\":\"a\\nb\\u001b[31m\"}}",
+        "EINVAL", "a b [31m (HTTP 400)");
 }
 
 void FailureClassifierTest::readsEveryFormOfBody()
@@ -157,12 +158,14 @@ void FailureClassifierTest::classifiesInStreamErrors_data()
     row("by a number in a string", R"({"error":{"message":"m","code":"429"}})", "EAGAIN retry next");
     row("a number that is no status says nothing", R"({"error":{"message":"m","code":1302}})", "EIO next");
     row("by a status word", R"([{"error":{"message":"m","status":"UNAVAILABLE"}}])", "EHOSTDOWN retry next");
-    row("rate limit inside an invalid request", R"({"error":{"message":"m","type":"invalid_request_error","code":"rate_limit_exceeded"}})",
+    row("rate limit inside an invalid request",
+        R"({"error":{"message":"m","type":"invalid_request_error","code":"rate_limit_exceeded"}})",
         "EAGAIN retry next");
     row("overloaded", R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})",
         "EHOSTDOWN retry next");
     row("authentication", R"({"error":{"type":"authentication_error","message":"m"}})", "EACCES next");
-    row("not found", R"({"error":{"type":"invalid_request_error","code":"model_not_found","message":"m"}})", "ENOENT next");
+    row("not found", R"({"error":{"type":"invalid_request_error","code":"model_not_found","message":"m"}})",
+        "ENOENT next");
     row("timeout", R"({"error":{"type":"timeout_error","message":"m"}})", "ETIMEDOUT retry next");
     row("invalid", R"({"error":{"type":"invalid_request_error","message":"m"}})", "EINVAL");
     row("too long before the number",
@@ -234,15 +237,18 @@ void FailureClassifierTest::showsNoKeys_data()
     const auto row = [](const char *name, const QByteArray &message, const QByteArray &expected) {
         QTest::newRow(name) << message << expected;
     };
-    row("a masked key", "Incorrect API key provided: sk-abc***xyz. You can", "Incorrect API key provided: [redacted]. You can");
+    row("a masked key", "Incorrect API key provided: sk-abc***xyz. You can",
+        "Incorrect API key provided: [redacted]. You can");
     row("a whole key", "key sk-proj-Ab12Cd34 is wrong", "key [redacted] is wrong");
     row("a bearer token", "got 'Bearer abc'", "got 'Bearer [redacted]'");
     row("a long run of letters and digits", "token 9f8e7d6c5b4a39281706f5e4d3c2b1a0!", "token [redacted]!");
     row("a mask of stars alone", "key ab****yz", "key [redacted]");
     row("model names stay", "model gpt-5.1-2025-11-13 or Qwen3-235B-A22B-Instruct-2507 not found",
         "model gpt-5.1-2025-11-13 or Qwen3-235B-A22B-Instruct-2507 not found");
-    row("numbers stay", "208310 tokens > 200000 maximum, at 1764500000000000000", "208310 tokens > 200000 maximum, at 1764500000000000000");
-    row("words stay", "exceed_context_size_error: internationalization", "exceed_context_size_error: internationalization");
+    row("numbers stay", "208310 tokens > 200000 maximum, at 1764500000000000000",
+        "208310 tokens > 200000 maximum, at 1764500000000000000");
+    row("words stay", "exceed_context_size_error: internationalization",
+        "exceed_context_size_error: internationalization");
     row("broken UTF-8 is mended", QByteArray("a\xff\xfe") + "b", QByteArray("a\xef\xbf\xbd\xef\xbf\xbd") + "b");
 }
 

@@ -34,10 +34,7 @@ std::vector<std::string> linesOf(const std::string &text)
 
 } // namespace
 
-std::string fixturePath(const std::string &relative)
-{
-    return std::string(CORTEXFS_WIRE_FIXTURES) + "/" + relative;
-}
+std::string fixturePath(const std::string &relative) { return std::string(CORTEXFS_WIRE_FIXTURES) + "/" + relative; }
 
 std::string readFixtureFile(const std::string &path)
 {

@@ -39,8 +39,8 @@ std::string eventDifference(const json::Value &expected, const json::Value &actu
     for (const json::Member &member : expected.members()) {
         if (member.key == "opaque")
             continue;
-        const std::string found =
-            difference(member.value, actual[member.key], &generated, "/" + std::string(member.key));
+        const std::string found = difference(member.value, actual[member.key], &generated,
+                                             "/" + std::string(member.key));
         if (!found.empty())
             return found;
     }
@@ -66,8 +66,7 @@ std::string expectationDifference(const Fixture &fixture, const Decoded &decoded
         const auto actual = json::parse(lines[i]);
         if (!expected || !actual)
             return "not JSON: " + lines[i];
-        const std::string found =
-            eventDifference(expected->root(), actual->root(), fixture.meta.root(), generated);
+        const std::string found = eventDifference(expected->root(), actual->root(), fixture.meta.root(), generated);
         if (!found.empty())
             return "line " + std::to_string(i + 1) + ": " + found;
     }

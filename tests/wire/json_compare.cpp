@@ -32,7 +32,8 @@ std::string difference(const json::Value &expected, const json::Value &actual, G
     if (expected.isObject() && actual.isObject()) {
         for (const json::Member &member : expected.members()) {
             const std::string below = pointer + "/" + json::pointerToken(member.key);
-            if (const std::string found = difference(member.value, actual[member.key], generated, below); !found.empty())
+            if (const std::string found = difference(member.value, actual[member.key], generated, below);
+                !found.empty())
                 return found;
         }
         for (const json::Member &member : actual.members()) {

@@ -27,7 +27,9 @@ void RetryDelayTest::readsTimes_data()
 {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<qint64>("expected");
-    const auto row = [](const char *text, std::int64_t expected) { QTest::newRow(text) << QByteArray(text) << qint64(expected); };
+    const auto row = [](const char *text, std::int64_t expected) {
+        QTest::newRow(text) << QByteArray(text) << qint64(expected);
+    };
     row("Sun, 06 Nov 1994 08:49:37 GMT", kNow);
     row("Sunday, 06-Nov-94 08:49:37 GMT", kNow);
     row("Sun Nov  6 08:49:37 1994", kNow);
@@ -53,7 +55,9 @@ void RetryDelayTest::readsDurations_data()
 {
     QTest::addColumn<QByteArray>("text");
     QTest::addColumn<qint64>("expected");
-    const auto row = [](const char *text, std::int64_t expected) { QTest::newRow(text) << QByteArray(text) << qint64(expected); };
+    const auto row = [](const char *text, std::int64_t expected) {
+        QTest::newRow(text) << QByteArray(text) << qint64(expected);
+    };
     row("34.07s", 34070);
     row("6m0s", 360'000);
     row("1h2m3s", 3'723'000);
@@ -96,10 +100,13 @@ void RetryDelayTest::readsHeaders_data()
     row("a reset as a time", {{"vendor-ratelimit-tokens-reset", "1994-11-06T08:49:47Z"}}, kNone, 10'000);
     row("a reset in epoch milliseconds", {{"X-RateLimit-Reset", "784111787000"}}, kNone, 10'000);
     row("the limit that is used up decides",
-        {{"x-ratelimit-remaining-requests", "99"}, {"x-ratelimit-reset-requests", "1h0m"},
-         {"x-ratelimit-remaining-tokens", "0"}, {"x-ratelimit-reset-tokens", "2s"}},
+        {{"x-ratelimit-remaining-requests", "99"},
+         {"x-ratelimit-reset-requests", "1h0m"},
+         {"x-ratelimit-remaining-tokens", "0"},
+         {"x-ratelimit-reset-tokens", "2s"}},
         kNone, 2000);
-    row("none is used up", {{"x-ratelimit-remaining-requests", "99"}, {"x-ratelimit-reset-requests", "1h0m"}}, kNone, kNone);
+    row("none is used up", {{"x-ratelimit-remaining-requests", "99"}, {"x-ratelimit-reset-requests", "1h0m"}}, kNone,
+        kNone);
 }
 
 void RetryDelayTest::readsHeaders()

@@ -66,7 +66,8 @@ void ScriptTest::echoesTheInput()
 {
     QCOMPARE(play(ScriptSource("echo", asked("hello\nsay x"))),
              std::string("{\"type\":\"delta\",\"text\":\"hello\\nsay x\",\"offset\":0}\n"
-                         "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"hello\\nsay x\"}]}\n"
+                         "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":"
+                         "\"hello\\nsay x\"}]}\n"
                          "{\"type\":\"usage\",\"input_tokens\":3,\"output_tokens\":3}\n"
                          "end stop"));
 }
@@ -98,7 +99,8 @@ void ScriptTest::plays_data()
         "{\"type\":\"tool_call\",\"call_id\":\"call_2\",\"name\":\"now\",\"arguments\":{}}\n"
         "{\"type\":\"usage\",\"input_tokens\":11,\"output_tokens\":6}\nend tool_calls");
     row("broken arguments are passed on as such", "call f {\"x\":",
-        "{\"type\":\"tool_call\",\"call_id\":\"call_1\",\"name\":\"f\",\"arguments\":{},\"raw_arguments\":\"{\\\"x\\\":\"}\n"
+        "{\"type\":\"tool_call\",\"call_id\":\"call_1\",\"name\":\"f\",\"arguments\":{},\"raw_arguments\":\"{\\\"x\\\":"
+        "\"}\n"
         "{\"type\":\"usage\",\"input_tokens\":3,\"output_tokens\":2}\nend tool_calls");
     row("wait and fail", "say a\nwait 50\nfail EHOSTDOWN\nsay never",
         "{\"type\":\"delta\",\"text\":\"a\",\"offset\":0}\nwait 50\nfail EHOSTDOWN");
@@ -111,7 +113,8 @@ void ScriptTest::plays_data()
         "{\"type\":\"delta\",\"text\":\"fail soon\",\"offset\":0}\n"
         "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"fail soon\"}]}\n"
         "{\"type\":\"usage\",\"input_tokens\":3,\"output_tokens\":3}\nend stop");
-    row("a turn ends at its line", "turn\nsay later", "{\"type\":\"usage\",\"input_tokens\":4,\"output_tokens\":0}\nend stop");
+    row("a turn ends at its line", "turn\nsay later",
+        "{\"type\":\"usage\",\"input_tokens\":4,\"output_tokens\":0}\nend stop");
     row("say without text", "say", kNothing);
 }
 

@@ -89,18 +89,18 @@ void ToolCallAccumulatorTest::putsFragmentsTogether_data()
     row("blank arguments and null are an empty object", {{"a", 0, "f", " \n"}, {"b", 1, "g", "null"}},
         "a f {}\nb g {}\n");
     row("an object inside a string is taken out", {{"a", 0, "f", "\"{\\\"x\\\": 1}\""}}, "a f {\"x\":1}\n");
-    row("key order, numbers and inner blanks stay as written",
-        {{"a", 0, "f", "{ \"z\" : 1.50,\n\"a\" : \"x  y\" }"}}, "a f {\"z\":1.50,\"a\":\"x  y\"}\n");
+    row("key order, numbers and inner blanks stay as written", {{"a", 0, "f", "{ \"z\" : 1.50,\n\"a\" : \"x  y\" }"}},
+        "a f {\"z\":1.50,\"a\":\"x  y\"}\n");
     row("broken arguments are kept apart", {{"a", 0, "f", "{\"x\":"}}, "a f !{\"x\":\n");
     row("an array is no object", {{"a", 0, "f", "[1]"}}, "a f ![1]\n");
     row("two objects in one call are broken, not merged", {{"a", 0, "f", "{\"a\":1}"}, {"", 0, "", "{\"b\":2}"}},
         "a f !{\"a\":1}{\"b\":2}\n");
     row("braces inside strings do not close", {{"a", 0, "f", "{\"x\":\"}\""}, {"", 0, "f", "}"}},
         "a f {\"x\":\"}\"}\n");
-    row("surrogate halves that were split are joined", {{"a", 0, "f", "{\"x\":\"\xed\xa0\xbd"}, {"", 0, "", "\xed\xb8\x80\"}"}},
-        "a f {\"x\":\"\xf0\x9f\x98\x80\"}\n");
-    row("negative and huge indexes are numbers like others", {{"a", -1, "f", ""}, {"", -1, "", "{}"}, {"b", 1LL << 60, "g", ""}},
-        "a f {}\nb g {}\n");
+    row("surrogate halves that were split are joined",
+        {{"a", 0, "f", "{\"x\":\"\xed\xa0\xbd"}, {"", 0, "", "\xed\xb8\x80\"}"}}, "a f {\"x\":\"\xf0\x9f\x98\x80\"}\n");
+    row("negative and huge indexes are numbers like others",
+        {{"a", -1, "f", ""}, {"", -1, "", "{}"}, {"b", 1LL << 60, "g", ""}}, "a f {}\nb g {}\n");
 }
 
 void ToolCallAccumulatorTest::putsFragmentsTogether()

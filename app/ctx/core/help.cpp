@@ -28,10 +28,13 @@ std::string heading(const Output &style, std::string_view text)
 // "  term    text", the text wrapped in its own column.
 std::string definitions(const std::vector<std::pair<std::string, std::string_view>> &rows)
 {
-    std::size_t column = 0;
-    for (const auto &[term, text] : rows)
-        column = std::max(column, displayWidth(term));
-    column = std::min<std::size_t>(column, 26) + 4;
+    // A term that is too long has a line of its own and does not push the others' text aside.
+    constexpr std::size_t kLongestTerm = 26;
+    std::size_t column = 6;
+    for (const auto &[term, text] : rows) {
+        if (const std::size_t width = displayWidth(term); width <= kLongestTerm)
+            column = std::max(column, width + 4);
+    }
     std::string out;
     for (const auto &[term, text] : rows) {
         std::string body = wrapped(text, kWidth, column);
@@ -234,10 +237,15 @@ std::string commandHelp(const std::vector<const Command *> &path, const Output &
         out += heading(style, "Examples") + examples(command.examples);
     if (command.run)
         out += heading(style, "Exit codes") + noteRows(exitNotes(command));
-    if (!command.files.empty())
+    if (!command.files.empty()) {
         out += heading(style, "Files") + noteRows(command.files);
+        const bool hasPlace = std::any_of(command.files.begin(), command.files.end(),
+                                          [](const Note &note) { return note.term.starts_with('<'); });
+        if (hasPlace && command.name != "status")
+            out += "  \"ctx status\" shows where <mount>, <config>, <state> and <runtime> are.\n";
+    }
     if (command.run)
-        out += "\nThe options of ctx itself (--root, --runtime, --system, --user) work here too; see \"ctx --help\".\n";
+        out += "\n--root, --runtime, --system and --user work here too; see \"ctx --help\".\n";
     else
         out += "\n\"ctx help " + pathText(path) + " COMMAND\" tells about one of them.\n";
     return out;

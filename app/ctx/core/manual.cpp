@@ -62,10 +62,7 @@ std::string paragraph(std::string_view text)
 
 std::string item(std::string_view heading, std::string_view text)
 {
-    std::string body(text);
-    if (!body.empty() && body.back() != '.' && body.back() != '?')
-        body += '.';
-    return ".It " + std::string(heading) + "\n" + paragraph(body);
+    return ".It " + std::string(heading) + "\n" + paragraph(text);
 }
 
 std::string optionHeading(const Option &option)

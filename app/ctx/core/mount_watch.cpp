@@ -28,8 +28,8 @@ void MountWatch::watch(std::chrono::milliseconds time)
     if (m_changed.wait_for(lock, time, [this] { return m_isOver; }))
         return;
     const std::string line = "ctx: " + escaped(m_mount) + " does not answer since " + duration(time.count())
-                             + ": its cortexd hangs; restart it, or detach the mount with: fusermount3 -uz "
-                             + escaped(shellWord(m_mount)) + " (ETIMEDOUT)\n";
+                             + ": its cortexd hangs (ETIMEDOUT); restart it, or detach the mount with: fusermount3 -uz "
+                             + escaped(shellWord(m_mount)) + "\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     // Not exit(): the main thread sits in the kernel, and only the end of the whole process gets it out.
     ::_exit(kExitUnavailable);

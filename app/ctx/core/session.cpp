@@ -13,6 +13,7 @@ namespace cortexfs::ctx {
 
 namespace {
 
+constexpr std::chrono::milliseconds kPlaceTime{3'000};
 constexpr char kSystemSocket[] = "/run/cortexfs/control.sock";
 
 // HOME from the user database where the environment has none (a service, `env -i`), and no places from the environment
@@ -90,7 +91,7 @@ std::string Session::mount()
         return *m_mount;
     m_mount = m_places.mount;
     if (m_hasRuntime && !m_hasRoot) {
-        if (const Result<json::Document> status = ask("status")) {
+        if (const Result<json::Document> status = ask("status", {}, kPlaceTime)) {
             const std::string_view told = status->root()["mount"].stringOr("");
             if (told.starts_with('/'))
                 m_mount = std::string(told);

@@ -238,9 +238,9 @@ std::string duration(std::int64_t milliseconds)
 std::string tokens(std::int64_t count)
 {
     constexpr std::int64_t kThousand = 1000;
-    if (count < 10 * kThousand)
+    if (count == 0 || count % kThousand != 0)
         return std::to_string(count);
-    return std::to_string((count + kThousand / 2) / kThousand) + "k";
+    return std::to_string(count / kThousand) + "k";
 }
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view many)

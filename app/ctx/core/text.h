@@ -41,7 +41,7 @@ private:
 
 // "850 ms", "12 s", "3 min", "5 h", "2 d"
 std::string duration(std::int64_t milliseconds);
-// 272000 -> "272k", 1048576 -> "1049k", 4096 -> "4096"; tokens are counted in thousands
+// 272000 -> "272k", 32768 -> "32768": short where nothing is lost by it, since limits are hard
 std::string tokens(std::int64_t count);
 // "1 model", "3 models"
 std::string counted(std::int64_t count, std::string_view one, std::string_view many);

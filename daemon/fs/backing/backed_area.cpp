@@ -46,8 +46,7 @@ bool isExhausted(int error) { return error == EMFILE || error == ENFILE; }
 
 BackedArea::BackedArea(const AreaContext &context, std::string name)
     : m_context(context), m_nodes(context.nodes), m_credentials(context.credentials), m_name(std::move(name))
-{
-}
+{}
 
 Result<void> BackedArea::openRoot()
 {
@@ -109,7 +108,8 @@ ErrnoOr<Entry> BackedArea::entryFor(const Caller &caller, BackedNode &parent, st
     m_credentials.assume(caller);
     const std::string text(name);
     struct stat info = {};
-    if (m_credentials.withGroups(caller, [&] { return ::fstatat(*parentFd, text.c_str(), &info, AT_SYMLINK_NOFOLLOW); }) != 0)
+    if (m_credentials.withGroups(caller, [&] { return ::fstatat(*parentFd, text.c_str(), &info, AT_SYMLINK_NOFOLLOW); })
+        != 0)
         return Errno{errno};
 
     // The open descriptor of a known node keeps its inode number from being used again.

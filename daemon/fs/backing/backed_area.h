@@ -32,13 +32,16 @@ public:
     ErrnoOr<std::string> storedXattrNames(const Caller &caller, NodeId node) override;
     bool listsReservedXattrs(NodeId) const override { return false; }
     ErrnoOr<std::string> storedXattr(const Caller &caller, NodeId node, const std::string &name) override;
-    int setXattr(const Caller &caller, NodeId node, const std::string &name, std::string_view value, int flags) override;
+    int setXattr(const Caller &caller, NodeId node, const std::string &name, std::string_view value,
+                 int flags) override;
     int removeXattr(const Caller &caller, NodeId node, const std::string &name) override;
 
     void setAttributes(const Caller &caller, NodeId node, const AttrChange &change, OpenFile *file,
                        Reply<Attr> reply) override;
-    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags) override;
-    ErrnoOr<Entry> makeNode(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, dev_t device) override;
+    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                int flags) override;
+    ErrnoOr<Entry> makeNode(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                            dev_t device) override;
     ErrnoOr<Entry> makeDirectory(const Caller &caller, NodeId parent, std::string_view name, mode_t mode) override;
     void makeSymlink(const Caller &caller, NodeId parent, std::string_view name, std::string_view target,
                      Reply<Entry> reply) override;

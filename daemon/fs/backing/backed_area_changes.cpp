@@ -51,13 +51,15 @@ ErrnoOr<Entry> BackedArea::entryOfNew(const Caller &caller, BackedNode &parent, 
     return Entry{node.id, attrOf(node, stat->stat), seconds()};
 }
 
-ErrnoOr<CreatedFile> BackedArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags)
+ErrnoOr<CreatedFile> BackedArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                        int flags)
 {
     const ErrnoOr<Entered> entered = enter(caller, parent, Want::Change);
     if (!entered)
         return Errno{entered.error()};
     const std::string text(name);
-    const int wanted = (flags & (O_ACCMODE | O_EXCL | O_TRUNC)) | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    const int wanted = (flags & (O_ACCMODE | O_EXCL | O_TRUNC)) | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+                       | O_NOCTTY;
     const auto open = [&] { return ::openat(entered->fd, text.c_str(), wanted, mode & 07777); };
     UniqueFd fd(m_credentials.withGroups(caller, open));
     if (!fd.isValid() && (errno == EMFILE || errno == ENFILE) && m_nodes.makeRoom())
@@ -69,8 +71,8 @@ ErrnoOr<CreatedFile> BackedArea::create(const Caller &caller, NodeId parent, std
         return Errno{entry.error()};
     CreatedFile created;
     created.entry = *entry;
-    created.opened.file =
-        std::make_unique<BackedFile>(std::move(fd), (flags & O_APPEND) != 0, m_credentials, m_context.work);
+    created.opened.file = std::make_unique<BackedFile>(std::move(fd), (flags & O_APPEND) != 0, m_credentials,
+                                                       m_context.work);
     created.opened.needsFlush = true;
     return created;
 }
@@ -138,7 +140,8 @@ ErrnoOr<Entry> BackedArea::hardLink(const Caller &caller, NodeId id, NodeId pare
 BackedNode *BackedArea::keepBeforeLoss(const Caller &caller, BackedNode &parent, int parentFd, const std::string &name)
 {
     struct stat info = {};
-    if (m_credentials.withGroups(caller, [&] { return ::fstatat(parentFd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW); }) != 0)
+    if (m_credentials.withGroups(caller, [&] { return ::fstatat(parentFd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW); })
+        != 0)
         return nullptr;
     const ErrnoOr<Sighting> sighting = sight(caller, parent, name);
     m_credentials.assume(caller);
@@ -256,7 +259,8 @@ int BackedArea::apply(const Caller &caller, BackedNode &node, int fd, const Attr
     return 0;
 }
 
-void BackedArea::setAttributes(const Caller &caller, NodeId id, const AttrChange &change, OpenFile *file, Reply<Attr> reply)
+void BackedArea::setAttributes(const Caller &caller, NodeId id, const AttrChange &change, OpenFile *file,
+                               Reply<Attr> reply)
 {
     const auto answer = [this, id](int error, Reply<Attr> &to) {
         const ErrnoOr<Attr> attr = error ? ErrnoOr<Attr>(Errno{error}) : attributes({}, id, nullptr);

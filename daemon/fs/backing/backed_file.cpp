@@ -33,8 +33,8 @@ ErrnoOr<std::string_view> BackedFile::read(std::vector<char> &scratch, std::size
         scratch.resize(size);
     std::size_t filled = 0;
     while (filled < size) {
-        const ssize_t got =
-            ::pread(m_fd.get(), scratch.data() + filled, size - filled, offset + static_cast<off_t>(filled));
+        const ssize_t got = ::pread(m_fd.get(), scratch.data() + filled, size - filled,
+                                    offset + static_cast<off_t>(filled));
         if (got < 0) {
             if (errno == EINTR)
                 continue;
@@ -140,9 +140,8 @@ int BackedDirectory::list(const Caller &caller, off_t offset, DirectorySink &sin
 
 void BackedDirectory::sync(Reply<Ack> reply)
 {
-    m_work.post([fd = m_fd.get(), shared = shareReply(std::move(reply))] {
-        shared->finish(::fsync(fd) == 0 ? 0 : errno);
-    });
+    m_work.post(
+        [fd = m_fd.get(), shared = shareReply(std::move(reply))] { shared->finish(::fsync(fd) == 0 ? 0 : errno); });
 }
 
 } // namespace cortexfs::fs

@@ -16,7 +16,8 @@ class BackedFile : public OpenFile {
 public:
     // `fd` was opened with the caller's rights and without O_APPEND; `isAppending` says that the caller gave it.
     BackedFile(UniqueFd fd, bool isAppending, FsCredentials &credentials, WorkQueue &work)
-        : m_fd(std::move(fd)), m_isAppending(isAppending), m_credentials(credentials), m_work(work) {}
+        : m_fd(std::move(fd)), m_isAppending(isAppending), m_credentials(credentials), m_work(work)
+    {}
 
     ErrnoOr<std::string_view> read(std::vector<char> &scratch, std::size_t size, off_t offset) override;
     void write(const Caller &caller, std::string_view data, off_t offset, bool fromPageCache,
@@ -41,7 +42,8 @@ public:
     using InodeMap = std::function<ino_t(ino_t)>;
 
     BackedDirectory(UniqueFd fd, Filter filter, InodeMap inodes, WorkQueue &work)
-        : m_fd(std::move(fd)), m_filter(std::move(filter)), m_inodes(std::move(inodes)), m_work(work) {}
+        : m_fd(std::move(fd)), m_filter(std::move(filter)), m_inodes(std::move(inodes)), m_work(work)
+    {}
 
     int list(const Caller &caller, off_t offset, DirectorySink &sink) override;
     void sync(Reply<Ack> reply) override;

@@ -52,8 +52,7 @@ std::size_t BackedNodes::budgetOfProcess()
 
 BackedNodes::BackedNodes(std::size_t descriptorBudget, std::function<void(Invalidation)> advise)
     : m_budget(std::max(descriptorBudget, kSmallestBudget)), m_advise(std::move(advise)), m_slots(kFirstSlot)
-{
-}
+{}
 
 BackedNodes::~BackedNodes() = default;
 
@@ -216,7 +215,8 @@ ErrnoOr<int> BackedNodes::descriptor(BackedNode &node)
     const ErrnoOr<BackedStat> stat = statDescriptor(fd.get());
     if (!stat)
         return Errno{stat.error()};
-    if (stat->stat.st_dev != node.identity.device || stat->stat.st_ino != node.identity.inode || stat->bornNs != node.bornNs)
+    if (stat->stat.st_dev != node.identity.device || stat->stat.st_ino != node.identity.inode
+        || stat->bornNs != node.bornNs)
         return Errno{ESTALE};
     setDescriptor(node, std::move(fd));
     return node.fd.get();

@@ -38,17 +38,17 @@ struct BackedNode {
     NodeId id = 0;
     Area *area = nullptr;
     BackedIdentity identity;
-    std::int64_t bornNs = 0;        // birth time; inode numbers are used again
-    mode_t type = 0;                // S_IFMT part
-    std::uint8_t role = 0;          // the area's own
-    bool isPinned = false;          // keeps its descriptor
-    uid_t home = 0;                 // whose home it is in
-    std::uint32_t parent = 0;       // slot; 0 for the root of an area
-    std::uint32_t children = 0;     // nodes that name this one as parent
+    std::int64_t bornNs = 0;    // birth time; inode numbers are used again
+    mode_t type = 0;            // S_IFMT part
+    std::uint8_t role = 0;      // the area's own
+    bool isPinned = false;      // keeps its descriptor
+    uid_t home = 0;             // whose home it is in
+    std::uint32_t parent = 0;   // slot; 0 for the root of an area
+    std::uint32_t children = 0; // nodes that name this one as parent
     std::uint64_t lookups = 0;
     std::string name;
     UniqueFd fd;
-    std::uint32_t newer = 0;        // the list of open descriptors, by use
+    std::uint32_t newer = 0; // the list of open descriptors, by use
     std::uint32_t older = 0;
 };
 

@@ -11,8 +11,7 @@ namespace cortexfs::fs {
 
 FsCredentials::FsCredentials()
     : m_daemonUid(::geteuid()), m_daemonGid(::getegid()), m_uid(m_daemonUid), m_gid(m_daemonGid)
-{
-}
+{}
 
 // The raw calls are used because glibc's setgroups() changes every thread of the process.
 void FsCredentials::prepareThread()

@@ -38,9 +38,9 @@ public:
 } // namespace
 
 ObjectArea::ObjectArea(const AreaContext &context, const ObjectKind &kind)
-    : BackedArea(context, std::string(kind.area)), m_kind(kind), m_staged(context.tag, Staged), m_controls(m_staged, *this)
-{
-}
+    : BackedArea(context, std::string(kind.area)), m_kind(kind), m_staged(context.tag, Staged),
+      m_controls(m_staged, *this)
+{}
 
 Result<std::unique_ptr<Area>> ObjectArea::make(const AreaContext &context, const ObjectKind &kind)
 {
@@ -310,7 +310,8 @@ ErrnoOr<NodeFacts> ObjectArea::facts(NodeId id)
         return facts;
     }
     if (fs::kindOf(id) != Staged)
-        return NodeFacts{m_name + "/" + std::string(m_names.name(keyOf(id))) + ".sock", "socket", Origin::Virtual, false};
+        return NodeFacts{m_name + "/" + std::string(m_names.name(keyOf(id))) + ".sock", "socket", Origin::Virtual,
+                         false};
     const StagedFiles::FilePtr file = m_staged.byId(id);
     ErrnoOr<NodeFacts> parent = file ? BackedArea::facts(file->directory) : Errno{ESTALE};
     if (!parent)

@@ -14,10 +14,10 @@
 namespace cortexfs::fs {
 
 struct ObjectKind {
-    std::string_view area;                      // "tool", "agent"
-    std::vector<std::string_view> metadata;     // controls shown in the metadata, in this order
-    std::vector<std::string_view> readOnly;     // controls that only the runtime writes
-    std::vector<std::string_view> singleValue;  // controls that are checked in write(2)
+    std::string_view area;                     // "tool", "agent"
+    std::vector<std::string_view> metadata;    // controls shown in the metadata, in this order
+    std::vector<std::string_view> readOnly;    // controls that only the runtime writes
+    std::vector<std::string_view> singleValue; // controls that are checked in write(2)
     bool hasSockets = false;
 };
 
@@ -35,12 +35,16 @@ public:
     ErrnoOr<std::string> storedXattrNames(const Caller &caller, NodeId node) override;
     bool listsReservedXattrs(NodeId node) const override;
     ErrnoOr<std::string> storedXattr(const Caller &caller, NodeId node, const std::string &name) override;
-    int setXattr(const Caller &, NodeId, const std::string &, std::string_view, int) override { return EROFS; }
+    int setXattr(const Caller &, NodeId node, const std::string &, std::string_view, int) override
+    {
+        return isProjected(node) && fs::kindOf(node) == Staged ? EOPNOTSUPP : EROFS; // as in model/
+    }
     int removeXattr(const Caller &, NodeId, const std::string &) override { return EROFS; }
 
     void setAttributes(const Caller &caller, NodeId node, const AttrChange &change, OpenFile *file,
                        Reply<Attr> reply) override;
-    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags) override;
+    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                int flags) override;
     ErrnoOr<Entry> makeNode(const Caller &, NodeId, std::string_view, mode_t, dev_t) override { return Errno{EROFS}; }
     ErrnoOr<Entry> makeDirectory(const Caller &, NodeId, std::string_view, mode_t) override { return Errno{EROFS}; }
     void makeSymlink(const Caller &, NodeId, std::string_view, std::string_view, Reply<Entry> reply) override

@@ -28,18 +28,21 @@ int replaceKeepingOwner(int tree, const std::string &path, const std::string &te
     if (!S_ISREG(old.st_mode))
         return EROFS;
     static std::atomic<unsigned> counter{0};
-    const std::string temporary = ".cortexfs-tmp-" + std::to_string(::getpid()) + "-fs" + std::to_string(counter.fetch_add(1));
-    UniqueFd file(::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const std::string temporary = ".cortexfs-tmp-" + std::to_string(::getpid()) + "-fs"
+                                  + std::to_string(counter.fetch_add(1));
+    UniqueFd file(
+        ::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.isValid())
         return errno;
     const bool isOwned = (old.st_uid == ::geteuid() && old.st_gid == ::getegid())
-        || ::fchown(file.get(), old.st_uid, old.st_gid) == 0 || ::geteuid() != 0;
+                         || ::fchown(file.get(), old.st_uid, old.st_gid) == 0 || ::geteuid() != 0;
     int error = 0;
     if (!isOwned || ::fchmod(file.get(), old.st_mode & 07777) != 0)
         error = errno;
     else if (const Result<void> written = files::writeAll(file.get(), text); !written)
         error = written.error().number();
-    else if (::fsync(file.get()) != 0 || ::renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0)
+    else if (::fsync(file.get()) != 0
+             || ::renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0)
         error = errno;
     if (error) {
         ::unlinkat(directory.get(), temporary.c_str(), 0);
@@ -81,7 +84,8 @@ int ObjectArea::mayChangeControl(const Caller &caller, const ControlRef &control
         return errno;
     m_credentials.assume(caller);
     const auto open = [&] {
-        return ::openat(directory.get(), control.path.c_str() + slash + 1, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        return ::openat(directory.get(), control.path.c_str() + slash + 1,
+                        O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     };
     const UniqueFd file(m_credentials.withGroups(caller, open));
     return file.isValid() ? 0 : errno;
@@ -118,7 +122,8 @@ void ObjectArea::afterReplace(NodeId id, const std::string &path)
 }
 
 // The work queue's thread acts as the daemon; the caller's right was asked for before.
-void ObjectArea::commitControl(const Caller &, const ControlRef &control, std::string text, std::function<void(int)> done)
+void ObjectArea::commitControl(const Caller &, const ControlRef &control, std::string text,
+                               std::function<void(int)> done)
 {
     m_context.changes.run(
         [tree = m_context.treeFd, path = control.path, text = std::move(text)] {
@@ -136,7 +141,8 @@ void ObjectArea::settleControl(const Caller &caller, const ControlRef &control, 
     commitControl(caller, control, std::move(text), m_context.changes.settling(control.node));
 }
 
-void ObjectArea::setAttributes(const Caller &caller, NodeId id, const AttrChange &change, OpenFile *file, Reply<Attr> reply)
+void ObjectArea::setAttributes(const Caller &caller, NodeId id, const AttrChange &change, OpenFile *file,
+                               Reply<Attr> reply)
 {
     const auto answer = [this, id](Reply<Attr> &to) {
         const ErrnoOr<Attr> attr = attributes(Caller{}, id, nullptr);
@@ -189,7 +195,8 @@ int ObjectArea::mayStage(const Caller &caller, NodeId directory)
     return BackedArea::access(caller, directory, W_OK | X_OK);
 }
 
-ErrnoOr<CreatedFile> ObjectArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags)
+ErrnoOr<CreatedFile> ObjectArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                        int flags)
 {
     if (const int error = mayStage(caller, parent))
         return Errno{error};

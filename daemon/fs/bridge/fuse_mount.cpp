@@ -49,8 +49,8 @@ Result<std::unique_ptr<FuseMount>> FuseMount::mount(const std::string &mountpoin
     fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
     fuse_opt_add_arg(&arguments, "cortexd");
     fuse_opt_add_arg(&arguments, "-o");
-    fuse_opt_add_arg(&arguments, allowOther ? "fsname=cortexfs,subtype=cortexfs,allow_other"
-                                            : "fsname=cortexfs,subtype=cortexfs");
+    fuse_opt_add_arg(&arguments,
+                     allowOther ? "fsname=cortexfs,subtype=cortexfs,allow_other" : "fsname=cortexfs,subtype=cortexfs");
     mount->m_session = fuse_session_new(&arguments, &operations, sizeof operations, mount.get());
     fuse_opt_free_args(&arguments);
     if (!mount->m_session)

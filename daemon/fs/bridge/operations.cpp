@@ -160,7 +160,8 @@ void openDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info *info)
 class FuseDirectorySink : public DirectorySink {
 public:
     FuseDirectorySink(fuse_req_t request, char *buffer, size_t size, bool wantsEntries)
-        : m_request(request), m_buffer(buffer), m_size(size), m_wantsEntries(wantsEntries) {}
+        : m_request(request), m_buffer(buffer), m_size(size), m_wantsEntries(wantsEntries)
+    {}
 
     bool wantsEntries() const override { return m_wantsEntries; }
     bool add(std::string_view name, const Entry &entry, off_t next) override

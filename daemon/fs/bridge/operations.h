@@ -4,9 +4,9 @@
 #include "daemon/fs/bridge/fuse_api.h"
 #include "daemon/fs/bridge/fuse_caller.h"
 #include "daemon/fs/bridge/handle_table.h"
+#include "daemon/fs/nodes/tree.h"
 #include "daemon/fs/tree/open_file.h"
 #include "daemon/fs/tree/pending_changes.h"
-#include "daemon/fs/nodes/tree.h"
 #include "daemon/fs/tree/work_queue.h"
 
 #include <new>

@@ -75,9 +75,9 @@ void makeDirectory(fuse_req_t request, fuse_ino_t parent, const char *name, mode
 void makeSymlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name)
 {
     atNode(request, parent, [&](BridgeContext &, Area &area, const Caller &caller) {
-        area.makeSymlink(caller, parent, name, target, replyTo<Entry>(request, [&area](fuse_req_t to, const Entry &entry) {
-                             replyEntry(to, area, entry);
-                         }));
+        area.makeSymlink(
+            caller, parent, name, target,
+            replyTo<Entry>(request, [&area](fuse_req_t to, const Entry &entry) { replyEntry(to, area, entry); }));
     });
 }
 
@@ -102,7 +102,8 @@ void removeDirectory(fuse_req_t request, fuse_ino_t parent, const char *name)
     });
 }
 
-void renameFile(fuse_req_t request, fuse_ino_t from, const char *name, fuse_ino_t to, const char *newName, unsigned flags)
+void renameFile(fuse_req_t request, fuse_ino_t from, const char *name, fuse_ino_t to, const char *newName,
+                unsigned flags)
 {
     guarded(request, [&](BridgeContext &context) {
         context.tree.rename(FuseCaller(request), from, name, to, newName, flags, ackTo(request));
@@ -117,8 +118,9 @@ void writeFile(fuse_req_t request, fuse_ino_t, const char *data, size_t size, of
             fuse_reply_err(request, EBADF);
             return;
         }
-        file->write(FuseCaller(request), {data, size}, offset, info->writepage,
-                    replyTo<std::size_t>(request, [](fuse_req_t to, std::size_t written) { fuse_reply_write(to, written); }));
+        file->write(
+            FuseCaller(request), {data, size}, offset, info->writepage,
+            replyTo<std::size_t>(request, [](fuse_req_t to, std::size_t written) { fuse_reply_write(to, written); }));
     });
 }
 

@@ -37,7 +37,8 @@ constexpr int kPendingAdvice = 1024;
 class FsSession::Impl {
 public:
     Impl(FsOptions given, const SnapshotCell<RuntimeSnapshot> &snapshot, TreeChangeHandler &changeHandler)
-        : options(std::move(given)), cell(snapshot), handler(changeHandler) {}
+        : options(std::move(given)), cell(snapshot), handler(changeHandler)
+    {}
     ~Impl() { stop(); }
 
     Result<void> prepare();
@@ -53,11 +54,11 @@ public:
     UniqueFd procFd;
     UniqueFd wakeFd;
     FsCredentials credentials; // of the answering thread
-    WorkQueue notifier{[] {}};
-    WorkQueue work{[] {
-        FsCredentials own;
-        own.prepareThread();
-    }};
+    WorkQueue notifier{"cortexfs-notify", [] {}};
+    WorkQueue work{"cortexfs-disk", [] {
+                       FsCredentials own;
+                       own.prepareThread();
+                   }};
     std::unique_ptr<BackedNodes> nodes;
     std::unique_ptr<PendingChanges> changes;
     std::unique_ptr<Tree> tree;
@@ -106,12 +107,23 @@ Result<void> FsSession::Impl::prepare()
 
     nodes = std::make_unique<BackedNodes>(BackedNodes::budgetOfProcess(),
                                           [this](Invalidation advice) { advise(std::move(advice)); });
-    changes = std::make_unique<PendingChanges>(handler, work, [this] { wake(); }, systemClock(), limits::kFuseReplyMs);
+    changes = std::make_unique<PendingChanges>(
+        handler, work, [this] { wake(); }, systemClock(), limits::kFuseReplyMs);
     timespec born = {};
     ::clock_gettime(CLOCK_REALTIME, &born);
-    Result<std::unique_ptr<Tree>> made = Tree::make(AreaContext{
-        places, options.runner, {options.daemonUid, options.daemonGid, born}, cell, handler, *changes, work, *nodes,
-        credentials, forget, treeFd.get(), procFd.get(), 0});
+    Result<std::unique_ptr<Tree>> made = Tree::make(AreaContext{places,
+                                                                options.runner,
+                                                                {options.daemonUid, options.daemonGid, born},
+                                                                cell,
+                                                                handler,
+                                                                *changes,
+                                                                work,
+                                                                *nodes,
+                                                                credentials,
+                                                                forget,
+                                                                treeFd.get(),
+                                                                procFd.get(),
+                                                                0});
     if (!made)
         return made.error();
     tree = std::move(*made);
@@ -134,8 +146,8 @@ void FsSession::Impl::advise(Invalidation advice)
 Result<void> FsSession::Impl::start()
 {
     static const fuse_lowlevel_ops operations = bridgeOperations();
-    Result<std::unique_ptr<FuseMount>> mounted =
-        FuseMount::mount(options.places.mount, options.allowOther, operations, bridge.get());
+    Result<std::unique_ptr<FuseMount>> mounted = FuseMount::mount(options.places.mount, options.allowOther, operations,
+                                                                  bridge.get());
     if (!mounted)
         return mounted.error();
     mount = std::move(*mounted);

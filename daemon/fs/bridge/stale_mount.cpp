@@ -29,8 +29,7 @@ int waitFor(pid_t child, int timeoutMs)
         ::close(descriptor);
     }
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(status) ? WEXITSTATUS(status) : ETIMEDOUT;
 }
 

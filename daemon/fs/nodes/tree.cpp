@@ -10,8 +10,7 @@ namespace cortexfs::fs {
 
 Tree::Tree(const AreaContext &context)
     : m_context(context), m_nodes(context.nodes), m_controlSocket(context.places.controlSocket())
-{
-}
+{}
 
 Tree::~Tree() = default;
 

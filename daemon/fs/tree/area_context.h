@@ -2,13 +2,13 @@
 #pragma once
 
 #include "common/base/places.h"
-#include "daemon/snapshot/runtime_snapshot.h"
-#include "daemon/snapshot/snapshot_cell.h"
-#include "daemon/snapshot/tree_change.h"
 #include "daemon/fs/tree/entry.h"
 #include "daemon/fs/tree/invalidation.h"
 #include "daemon/fs/tree/pending_changes.h"
 #include "daemon/fs/tree/work_queue.h"
+#include "daemon/snapshot/runtime_snapshot.h"
+#include "daemon/snapshot/snapshot_cell.h"
+#include "daemon/snapshot/tree_change.h"
 
 #include <functional>
 #include <memory>
@@ -31,9 +31,9 @@ struct AreaContext {
     BackedNodes &nodes;
     FsCredentials &credentials;
     const std::function<void(Invalidation)> &forget; // asks the kernel, some time later
-    int treeFd;   // O_PATH of the installed tree
-    int procFd;   // O_PATH of /proc/self/fd: opens a descriptor's file anew
-    unsigned tag; // of the area that is made
+    int treeFd;                                      // O_PATH of the installed tree
+    int procFd;                                      // O_PATH of /proc/self/fd: opens a descriptor's file anew
+    unsigned tag;                                    // of the area that is made
 };
 
 // A member of the family of areas.

@@ -11,10 +11,10 @@ namespace cortexfs::fs {
 enum class Origin { Virtual, Disk, Overlay };
 
 struct NodeFacts {
-    std::string abiPath;       // below the mount, without a leading slash; empty for the root
-    std::string_view kind;     // a literal
+    std::string abiPath;   // below the mount, without a leading slash; empty for the root
+    std::string_view kind; // a literal
     Origin origin = Origin::Virtual;
-    bool isBacked = false;     // there is a file behind it
+    bool isBacked = false; // there is a file behind it
 };
 
 bool isReservedXattr(std::string_view name);

@@ -6,8 +6,8 @@
 
 namespace cortexfs::fs {
 
-ErrnoOr<CreatedFile> ControlDirectory::create(const Caller &caller, NodeId directory, std::string_view name, mode_t mode,
-                                              int flags)
+ErrnoOr<CreatedFile> ControlDirectory::create(const Caller &caller, NodeId directory, std::string_view name,
+                                              mode_t mode, int flags)
 {
     StagedFiles::FilePtr file = m_staged.find(caller, directory, name);
     if (file && (flags & O_EXCL))

@@ -26,15 +26,16 @@ void truncateControl(ControlStorage &storage, const Caller &caller, const Contro
 int acceptHarmlessChange(const AttrChange &change, const struct stat &current)
 {
     const bool keepsMode = !change.mode || (*change.mode & 07777) == (current.st_mode & 07777);
-    const bool keepsOwner = (!change.uid || *change.uid == current.st_uid) && (!change.gid || *change.gid == current.st_gid);
+    const bool keepsOwner = (!change.uid || *change.uid == current.st_uid)
+                            && (!change.gid || *change.gid == current.st_gid);
     return keepsMode && keepsOwner ? 0 : EROFS;
 }
 
 ControlFile::ControlFile(ControlStorage &storage, ControlRef control, std::string text, int flags)
     : m_storage(storage), m_control(std::move(control)), m_oldText(std::move(text)),
-      m_isAppending((flags & O_APPEND) != 0 && (flags & O_TRUNC) == 0), m_isTruncating((flags & (O_TRUNC | O_CREAT)) != 0)
-{
-}
+      m_isAppending((flags & O_APPEND) != 0 && (flags & O_TRUNC) == 0),
+      m_isTruncating((flags & (O_TRUNC | O_CREAT)) != 0)
+{}
 
 ErrnoOr<std::string_view> ControlFile::read(std::vector<char> &, std::size_t size, off_t offset)
 {
@@ -46,7 +47,8 @@ ErrnoOr<off_t> ControlFile::seek(off_t offset, int whence) { return seekInText(v
 void ControlFile::write(const Caller &caller, std::string_view data, off_t offset, bool, Reply<std::size_t> reply)
 {
     std::string text;
-    const bool goesOn = m_hasStarted && (m_isAppending || (offset != 0 && static_cast<std::size_t>(offset) == m_text.size()));
+    const bool goesOn = m_hasStarted
+                        && (m_isAppending || (offset != 0 && static_cast<std::size_t>(offset) == m_text.size()));
     if (goesOn)
         text = m_text;
     else if (m_isAppending)

@@ -19,7 +19,7 @@ namespace cortexfs::fs {
 
 struct ControlRef {
     NodeId node = 0;
-    std::string path;      // below the mount
+    std::string path; // below the mount
     bool isWritable = false;
     bool isSingleValue = false;
 };
@@ -66,11 +66,11 @@ private:
     ControlStorage &m_storage;
     const ControlRef m_control;
     std::string m_oldText;
-    std::string m_text;           // the new text so far
+    std::string m_text; // the new text so far
     const bool m_isAppending;
     const bool m_isTruncating;
-    bool m_hasStarted = false;    // m_text means something
-    bool m_isDirty = false;       // and is not committed
+    bool m_hasStarted = false; // m_text means something
+    bool m_isDirty = false;    // and is not committed
     bool m_wasWritten = false;
 };
 

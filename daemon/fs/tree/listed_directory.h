@@ -19,7 +19,8 @@ public:
         Entry entry;
     };
     ListedDirectory(NodeId self, NodeId parent, std::vector<Name> names)
-        : m_self(self), m_parent(parent), m_names(std::move(names)) {}
+        : m_self(self), m_parent(parent), m_names(std::move(names))
+    {}
 
     int list(const Caller &caller, off_t offset, DirectorySink &sink) override;
 

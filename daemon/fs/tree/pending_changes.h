@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/base/clock.h"
-#include "daemon/snapshot/tree_change.h"
 #include "daemon/fs/tree/node_id.h"
 #include "daemon/fs/tree/work_queue.h"
+#include "daemon/snapshot/tree_change.h"
 
 #include <cstdint>
 #include <functional>

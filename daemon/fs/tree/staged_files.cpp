@@ -158,8 +158,8 @@ std::vector<StagedFiles::FilePtr> StagedFiles::list(const Caller &caller, NodeId
 Entry StagedFiles::entryOf(const File &file)
 {
     const ProjectedOwner owner{file.uid, file.gid, {}};
-    Entry entry = projectedEntry(projectedAttr(owner, file.id, S_IFREG | file.mode, file.text.size(),
-                                               file.isLinked ? 1 : 0, file.modified));
+    Entry entry = projectedEntry(
+        projectedAttr(owner, file.id, S_IFREG | file.mode, file.text.size(), file.isLinked ? 1 : 0, file.modified));
     // The name is about to be renamed over another one.
     entry.seconds = kUncachedSeconds;
     entry.attr.seconds = kUncachedSeconds;

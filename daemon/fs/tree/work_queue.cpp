@@ -1,5 +1,6 @@
 #include "daemon/fs/tree/work_queue.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 namespace cortexfs::fs {
@@ -38,6 +39,7 @@ void WorkQueue::stop()
 
 void WorkQueue::run()
 {
+    ::pthread_setname_np(::pthread_self(), m_name);
     m_prepareThread();
     for (;;) {
         std::function<void()> job;

@@ -12,8 +12,10 @@ namespace cortexfs::fs {
 
 class WorkQueue {
 public:
-    // `prepareThread` runs once in the thread before the first job.
-    explicit WorkQueue(std::function<void()> prepareThread) : m_prepareThread(std::move(prepareThread)) {}
+    // `name` is the thread's, at most 15 characters; `prepareThread` runs once in it before the first job.
+    WorkQueue(const char *name, std::function<void()> prepareThread)
+        : m_name(name), m_prepareThread(std::move(prepareThread))
+    {}
     ~WorkQueue() { stop(); }
 
     // A job that never runs is destroyed, and with it the Reply it holds (EIO). Any thread.
@@ -24,6 +26,7 @@ public:
 private:
     void run();
 
+    const char *const m_name;
     std::function<void()> m_prepareThread;
     std::mutex m_mutex;
     std::condition_variable m_changed;

@@ -11,8 +11,9 @@ constexpr std::string_view kBlanks = " \t\r\n";
 // What `echo` and editors put at the end of a text is no part of it.
 std::string_view withoutLineEnd(std::string_view text)
 {
-    if (text.ends_with('\n'))
-        text.remove_suffix(1);
+    if (!text.ends_with('\n'))
+        return text;
+    text.remove_suffix(1);
     if (text.ends_with('\r'))
         text.remove_suffix(1);
     return text;

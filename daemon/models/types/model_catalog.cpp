@@ -129,8 +129,7 @@ std::string metadataText(const ModelEntry &entry, std::string_view runner)
 ModelCatalog::ModelCatalog(std::vector<ModelEntry> models, std::vector<ModelAlias> aliases)
     : m_models(std::move(models)), m_aliases(std::move(aliases))
 {
-    std::sort(m_models.begin(), m_models.end(),
-              [](const ModelEntry &a, const ModelEntry &b) { return a.ref < b.ref; });
+    std::sort(m_models.begin(), m_models.end(), [](const ModelEntry &a, const ModelEntry &b) { return a.ref < b.ref; });
     m_models.shrink_to_fit();
     m_bySerial.reserve(m_models.size());
     for (std::uint32_t i = 0; i < m_models.size(); ++i) {
@@ -163,7 +162,8 @@ const ModelEntry *ModelCatalog::find(std::string_view provider, std::string_view
 
 const ModelEntry *ModelCatalog::bySerial(std::uint32_t serial) const
 {
-    const auto it = std::lower_bound(m_bySerial.begin(), m_bySerial.end(), std::pair<std::uint32_t, std::uint32_t>(serial, 0));
+    const auto it = std::lower_bound(m_bySerial.begin(), m_bySerial.end(),
+                                     std::pair<std::uint32_t, std::uint32_t>(serial, 0));
     if (it == m_bySerial.end() || it->first != serial)
         return nullptr;
     return &m_models[it->second];

@@ -41,17 +41,17 @@ private:
 struct ModelEntry {
     // Never reused while the daemon lives; inode numbers derive from it. The same model keeps its serial over a refresh.
     std::uint32_t serial = 0;
-    abi::ModelRef ref;        // as projected
-    std::string nativeId;     // as the provider spells it; `id` is provider/nativeId
+    abi::ModelRef ref;                                      // as projected
+    std::string nativeId;                                   // as the provider spells it; `id` is provider/nativeId
     std::shared_ptr<const config::ProviderConfig> provider; // null for the built-in debug models
-    std::string driver;       // text of the control file, LF at the end
-    std::string cap;          // one word a line
-    std::string effort;       // "auto\n"
-    std::string defaults;     // KEY=VALUE lines
-    std::string fallback;     // P/M lines
-    std::optional<std::uint32_t> limit; // tokens; nothing is "unknown"
-    bool hasSocket = false;   // session=socket
-    bool isConfigured = true; // false: no key in the store and the endpoint wants one
+    std::string driver;                                     // text of the control file, LF at the end
+    std::string cap;                                        // one word a line
+    std::string effort;                                     // "auto\n"
+    std::string defaults;                                   // KEY=VALUE lines
+    std::string fallback;                                   // P/M lines
+    std::optional<std::uint32_t> limit;                     // tokens; nothing is "unknown"
+    bool hasSocket = false;                                 // session=socket
+    bool isConfigured = true;                               // false: no key in the store and the endpoint wants one
     std::uint16_t overridden = 0; // bit per Control: the text comes from a file under the installed tree
     std::int64_t createdAt = 0;   // seconds, when the provider said so
     std::shared_ptr<ModelActivity> activity;
@@ -63,8 +63,8 @@ std::string controlText(const ModelEntry &entry, Control control);
 std::string metadataText(const ModelEntry &entry, std::string_view runner);
 
 struct ModelAlias {
-    std::string name;    // main helper fast reason code vision, or another link a user made under model/
-    std::string target;  // absolute below the mount: /ctx/model/P/M
+    std::string name;   // main helper fast reason code vision, or another link a user made under model/
+    std::string target; // absolute below the mount: /ctx/model/P/M
     bool userMade = false;
 };
 

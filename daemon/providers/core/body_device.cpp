@@ -27,9 +27,6 @@ qint64 BodyDevice::readData(char *data, qint64 maxSize)
     return static_cast<qint64>(count);
 }
 
-qint64 BodyDevice::writeData(const char *, qint64)
-{
-    return -1;
-}
+qint64 BodyDevice::writeData(const char *, qint64) { return -1; }
 
 } // namespace cortexfs::providers

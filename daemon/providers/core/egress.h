@@ -17,9 +17,9 @@ std::string_view transportWord(Transport transport); // direct http unix
 
 struct Egress {
     Transport transport = Transport::Direct;
-    std::string baseUrl;        // the provider's own, or the group's
-    std::string slot;           // of the secret store
-    std::string rule;           // the line that decided, for `explain`; "fallback: direct" without a table
+    std::string baseUrl; // the provider's own, or the group's
+    std::string slot;    // of the secret store
+    std::string rule;    // the line that decided, for `explain`; "fallback: direct" without a table
 };
 
 struct EgressQuery {

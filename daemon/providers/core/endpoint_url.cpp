@@ -41,7 +41,8 @@ Result<std::string> endpointUrl(std::string_view baseUrl, std::string_view path)
         return checked.error();
     const std::size_t questionMark = baseUrl.find('?');
     std::string_view base = baseUrl.substr(0, questionMark);
-    const std::string_view query = questionMark == std::string_view::npos ? std::string_view() : baseUrl.substr(questionMark);
+    const std::string_view query = questionMark == std::string_view::npos ? std::string_view()
+                                                                          : baseUrl.substr(questionMark);
     while (base.ends_with('/'))
         base.remove_suffix(1);
     const std::size_t host = base.find("://") + 3;

@@ -29,13 +29,13 @@ struct HttpCredential {
 struct HttpRequest {
     enum class Method { Get, Post };
     Method method = Method::Post;
-    std::string url;                          // absolute, http or https
-    std::vector<HttpHeader> headers;          // a later one replaces an earlier one of the same name
+    std::string url;                 // absolute, http or https
+    std::vector<HttpHeader> headers; // a later one replaces an earlier one of the same name
     std::string body;
     std::optional<HttpCredential> credential; // nothing: no such header at all
     bool proxyFromEnvironment = false;
-    int connectMs = 10'000;                   // name, TCP and TLS, until the first byte can be written
-    int firstByteMs = 60'000;                 // from the last byte written to the head of the reply
+    int connectMs = 10'000;   // name, TCP and TLS, until the first byte can be written
+    int firstByteMs = 60'000; // from the last byte written to the head of the reply
 };
 
 struct HttpHead {

@@ -25,10 +25,7 @@ constexpr qint64 kReadPerTurn = 64 * 1024;
 constexpr int kDrainMs = 300;
 constexpr std::size_t kDrainBytes = 64 * 1024;
 
-QByteArray bytes(std::string_view text)
-{
-    return QByteArray(text.data(), static_cast<qsizetype>(text.size()));
-}
+QByteArray bytes(std::string_view text) { return QByteArray(text.data(), static_cast<qsizetype>(text.size())); }
 
 QNetworkRequest makeRequest(const HttpRequest &request)
 {
@@ -56,16 +53,14 @@ QNetworkRequest makeRequest(const HttpRequest &request)
 
 } // namespace
 
-QnamStream::QnamStream(ManagerPool::Lease lease, std::string where) : m_lease(std::move(lease)), m_where(std::move(where))
+QnamStream::QnamStream(ManagerPool::Lease lease, std::string where)
+    : m_lease(std::move(lease)), m_where(std::move(where))
 {
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &QnamStream::handleTimeout);
 }
 
-QnamStream::~QnamStream()
-{
-    dropReply();
-}
+QnamStream::~QnamStream() { dropReply(); }
 
 void QnamStream::send(HttpRequest request)
 {

@@ -36,9 +36,9 @@ private:
     void dropReply();
 
     ManagerPool::Lease m_lease;
-    std::string m_where; // host:port
+    std::string m_where;             // host:port
     QPointer<QNetworkReply> m_reply; // a child of its manager
-    QTimer m_timer; // connect, then first byte
+    QTimer m_timer;                  // connect, then first byte
     Phase m_phase = Phase::Connecting;
     int m_connectMs = 0;
     int m_firstByteMs = 0;

@@ -128,10 +128,7 @@ struct SlotContent {
     SecretString value;
 };
 
-SlotContent rejected(std::string reason)
-{
-    return {SlotState::Rejected, std::move(reason), {}};
-}
+SlotContent rejected(std::string reason) { return {SlotState::Rejected, std::move(reason), {}}; }
 
 SlotContent readSlot(int directory, const std::string &slot, uid_t owner)
 {

@@ -30,7 +30,7 @@ struct AuthScheme {
 };
 
 struct EncodeContext {
-    std::string nativeModel;              // "gpt-5.6", what the API is asked with
+    std::string nativeModel; // "gpt-5.6", what the API is asked with
     // Who is asked: opaque data goes back to the provider it came from only, and servers of one format differ in details
     // that a format tells by the name or the host. The base URL is the provider file's, also behind a route.
     std::string provider;
@@ -39,7 +39,7 @@ struct EncodeContext {
     bool stream = true;
     // The model's `default` control: KEY=VALUE, applied where the request does not say otherwise.
     std::vector<std::pair<std::string, std::string>> defaults;
-    std::optional<std::uint32_t> limit;   // context tokens
+    std::optional<std::uint32_t> limit; // context tokens
 };
 
 // Function names as the API sees them ([A-Za-z0-9_-]{1,64}), each with the name it stands for. Names that need no change
@@ -51,13 +51,13 @@ struct WireRequest {
     std::vector<Header> headers; // Content-Type, Accept, version headers; no credential
     std::string body;
     AuthScheme auth;
-    ToolNames toolNames;         // for the decoder of the reply
+    ToolNames toolNames; // for the decoder of the reply
 };
 
 struct WireDescriptor {
-    std::string format;  // provider file: "openai.chat"
-    std::string driver;  // `driver` control: "openai-chat"
-    std::string title;   // for people
+    std::string format;     // provider file: "openai.chat"
+    std::string driver;     // `driver` control: "openai-chat"
+    std::string title;      // for people
     bool isDefault = false; // spoken to an endpoint whose provider file names no format
     bool isRich = false;    // carries more (reasoning items, ...): preferred for agents, not for direct use
     bool isBuiltIn = false; // answered inside the daemon, never sent anywhere: see debug/script.h
@@ -72,7 +72,8 @@ public:
     virtual ~WireFormat() = default;
     virtual const WireDescriptor &descriptor() const = 0;
     // EINVAL when the conversation holds what this format cannot carry; ENOTSUP from a format that is built in.
-    virtual Result<WireRequest> encode(const models::Conversation &conversation, const EncodeContext &context) const = 0;
+    virtual Result<WireRequest> encode(const models::Conversation &conversation,
+                                       const EncodeContext &context) const = 0;
     virtual std::unique_ptr<ChunkDecoder> makeDecoder() const = 0;
 };
 

@@ -231,6 +231,9 @@ void ResponsesDecoderTest::readsAWholeResponse_data()
     row("an answer",
         R"({"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":1,"output_tokens":2}})",
         "+a [a] 1/2 ok stop");
+    row("thoughts between texts",
+        R"({"output":[{"type":"message","content":"a"},{"type":"reasoning","summary":[{"text":"hm"},{"text":"so"}]},{"type":"message","content":"b"}]})",
+        "+a ~hm ~\n\nso =hm\n\nso +b [ab] ok stop");
     row("an answer without a status", R"({"output":[{"type":"message","content":"a"}]})", "+a [a] ok stop");
     row("the length limit",
         R"({"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]})", "ok length");

@@ -10,6 +10,8 @@ namespace cortexfs::ctx::doctor_command {
 
 namespace {
 
+// A daemon that takes longer is itself the finding.
+constexpr std::chrono::milliseconds kDaemonTime{3'000};
 constexpr std::string_view kOwnVersion = CORTEXFS_VERSION;
 
 struct Findings {
@@ -25,7 +27,7 @@ struct Findings {
 DaemonView askDaemon(Session &session, Findings &findings)
 {
     DaemonView view;
-    const Result<json::Document> status = session.ask("status");
+    const Result<json::Document> status = session.ask("status", {}, kDaemonTime);
     if (!status) {
         findings.isDaemonAbsent = exitCodeFor(status.error().number()) == kExitUnavailable;
         const std::string text = status.error().text();
@@ -118,8 +120,9 @@ Result<int> run(const Invocation &invocation)
     Findings findings;
     const DaemonView daemon = askDaemon(session, findings);
     const std::string mount = session.mount();
-    findings.checks.push_back(checkTree(mount, daemon, session.startHint()));
-    findings.checks.push_back(checkRunner(mount));
+    const Check tree = checkTree(mount, daemon, session.startHint());
+    findings.checks.push_back(tree);
+    findings.checks.push_back(checkRunner(mount, tree.status == "ok"));
     for (Check &check : checkFuse(session.places().mode))
         findings.checks.push_back(std::move(check));
     findings.checks.push_back(checkBubblewrap(session.environment()));

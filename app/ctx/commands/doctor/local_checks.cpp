@@ -107,10 +107,12 @@ Check checkTree(const std::string &mount, const DaemonView &daemon, const std::s
     return check;
 }
 
-Check checkRunner(const std::string &mount)
+Check checkRunner(const std::string &mount, bool hasTree)
 {
     // The line that the kernel reads is the truth; without a tree, the two places where the runner may be.
-    const auto shebang = within<TreeAnswer>(kTreeTime, [mount] { return firstLineOf(mount + "/model/debug/echo"); });
+    std::optional<TreeAnswer> shebang;
+    if (hasTree)
+        shebang = within<TreeAnswer>(kTreeTime, [mount] { return firstLineOf(mount + "/model/debug/echo"); });
     std::vector<std::string> candidates = {kInstalledRunner, ownDirectory() + "/cortexfs-object-runner"};
     if (shebang && shebang->failure == 0 && shebang->firstLine.starts_with("#!"))
         candidates = {shebang->firstLine.substr(2)};

@@ -26,7 +26,7 @@ struct DaemonView {
 
 // Never blocks longer than two seconds, whatever the mount does.
 Check checkTree(const std::string &mount, const DaemonView &daemon, const std::string &startHint);
-Check checkRunner(const std::string &mount);
+Check checkRunner(const std::string &mount, bool hasTree);
 std::vector<Check> checkFuse(Mode mode);
 Check checkBubblewrap(const Environment &environment);
 

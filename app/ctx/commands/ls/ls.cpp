@@ -161,7 +161,7 @@ const Command &command()
                        .isOptional = true}},
         .options = {{.name = "--long", .letter = 'l', .help = "also permissions, owner, size and time of change"},
                     {.name = "--all", .letter = 'a', .help = "also NAME.d, NAME.sock and hidden names"}},
-        .examples = {{"ctx ls", "The six parts of the tree."},
+        .examples = {{"ctx ls", "The parts of the tree."},
                      {"ctx ls model/openai", "The models of one provider."},
                      {"ctx ls model/debug/echo.d", "The control files of a model and their values."}},
         .exits = {{"1", "no such path"}},

@@ -58,13 +58,12 @@ Result<int> list(const Invocation &invocation)
         out.line(selectionJson(*models, selection));
         return kExitOk;
     }
-    Table table({"MODEL", "LIMIT", "EFFORT", "STATE", "ALIASES", "CAPABILITIES"});
+    Table table({"MODEL", "LIMIT", "EFFORT", "STATE", "CAPABILITIES", "ALIASES"});
     table.alignRight(1);
     for (const json::Value &model : selection.shown) {
         const std::string name(model["name"].stringOr("?"));
-        const std::string aliases = models->aliasesOf(name);
         table.add({name, limitText(model), std::string(model["effort"].stringOr("?")),
-                   std::string(model["state"].stringOr("?")), aliases.empty() ? "-" : aliases, capText(model)});
+                   std::string(model["state"].stringOr("?")), capText(model), models->aliasesOf(name)});
     }
     out.write(table.text(out.begin(Style::Dim), out.reset()));
     if (selection.hidden > 0) {
@@ -90,8 +89,8 @@ const Command &command()
             .name = "ls",
             .summary = "list models with context limit, effort, state and capabilities",
             .description =
-                "LIMIT is the hard context limit in tokens, of which \"unknown\" says that nobody has told it; k is "
-                "1000. STATE is ready, or unconfigured when the provider's key is missing. ALIASES are the short "
+                "LIMIT is the hard context limit in tokens, of which \"unknown\" says that nobody has told it; 272k "
+                "is 272000. STATE is ready, or unconfigured when the provider's key is missing. ALIASES are the short "
                 "names that stand for the model now. Models without a key are counted only, unless --all or a "
                 "PROVIDER is given.",
             .arguments = {{.name = "PROVIDER",

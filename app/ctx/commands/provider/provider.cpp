@@ -2,6 +2,13 @@
 
 namespace cortexfs::ctx::provider_command {
 
+Error withProviderHint(const Error &error)
+{
+    if (error.number() != ENOENT)
+        return error;
+    return makeError(ENOENT, error.message() + "; \"ctx provider list\" shows the providers", error.detail());
+}
+
 const Command &command()
 {
     static const Command made = {

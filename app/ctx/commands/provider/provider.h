@@ -7,6 +7,9 @@ namespace cortexfs::ctx::provider_command {
 
 const Command &command();
 
+// Where an unknown provider is the fault, which ones there are.
+Error withProviderHint(const Error &error);
+
 Command listCommand();
 Command showCommand();
 Command keyCommand();

@@ -16,7 +16,7 @@ Result<int> run(const Invocation &invocation)
     request.beginObject().field("name", json::toValidUtf8(invocation.word(0))).endObject();
     const Result<json::Document> reply = session.ask("provider.get", membersOf(request.text()));
     if (!reply)
-        return reply.error();
+        return withProviderHint(reply.error());
     const json::Value facts = reply->root();
     if (invocation.wantsJson()) {
         out.line(factsJson(facts));

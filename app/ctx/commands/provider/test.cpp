@@ -56,7 +56,7 @@ Result<int> run(const Invocation &invocation)
     const Result<json::Document> reply = session.ask("provider.test", membersOf(request.text()),
                                                      control::kProviderTestTime);
     if (!reply)
-        return reply.error();
+        return withProviderHint(reply.error());
     const json::Value facts = reply->root();
     const bool isOk = facts["ok"].asBool().value_or(false);
     if (invocation.wantsJson())

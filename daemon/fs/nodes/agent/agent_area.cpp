@@ -12,8 +12,8 @@ const ObjectKind &agentKind()
         .area = "agent",
         .metadata = {"owner", "uid", "gid", "label", "model", "status", "pid"},
         .readOnly = {"status", "pid", "log"},
-        .singleValue = {"owner", "uid", "gid", "label", "iso", "parent", "life", "root", "cwd", "model", "window", "abi",
-                        "approval"},
+        .singleValue = {"owner", "uid", "gid", "label", "iso", "parent", "life", "root", "cwd", "model", "window",
+                        "abi", "approval"},
         .hasSockets = true,
     };
     return kind;

@@ -71,7 +71,8 @@ private:
         if (::fstatat(*fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
             if (!S_ISDIR(info.st_mode))
                 return ENOENT;
-            const bool isHalfMade = m_credentials.canSwitch() && info.st_uid == m_context.owner.uid && info.st_uid != home;
+            const bool isHalfMade = m_credentials.canSwitch() && info.st_uid == m_context.owner.uid
+                                    && info.st_uid != home;
             return isHalfMade ? giveTo(caller, *fd, name, home) : 0;
         }
         if (errno != ENOENT || !mayEnter(caller, home))

@@ -48,8 +48,7 @@ Result<std::unique_ptr<Area>> ModelArea::make(const AreaContext &context)
 ModelArea::ModelArea(const AreaContext &context, UniqueFd backing)
     : m_context(context), m_backing(std::move(backing)), m_staged(context.tag, Staged), m_controls(m_staged, *this),
       m_catalogChanged(context.owner.born), m_announced(context.snapshot.load()->catalog.get())
-{
-}
+{}
 
 std::optional<Control> ModelArea::controlOf(unsigned kind)
 {
@@ -157,7 +156,8 @@ ErrnoOr<Attr> ModelArea::attributesOf(const RuntimeSnapshot &snapshot, NodeId no
     const unsigned kind = kindOf(node);
     switch (kind) {
     case Top:
-        return projectedAttr(owner, node, S_IFDIR | 0755, 0, 2 + snapshot.catalog->providers().size(), catalogChangedAt());
+        return projectedAttr(owner, node, S_IFDIR | 0755, 0, 2 + snapshot.catalog->providers().size(),
+                             catalogChangedAt());
     case Provider: {
         const auto [first, last] = snapshot.catalog->rangeOf(m_providers.name(keyOf(node)));
         if (first == last)
@@ -189,8 +189,7 @@ ErrnoOr<Attr> ModelArea::attributesOf(const RuntimeSnapshot &snapshot, NodeId no
                              models::controlText(*model, *control).size(), 1, changed);
     }
     switch (kind) {
-    case Executable:
-        return projectedAttr(owner, node, S_IFREG | 0555, metadataSize(snapshot, *model), 1, changed);
+    case Executable: return projectedAttr(owner, node, S_IFREG | 0555, metadataSize(snapshot, *model), 1, changed);
     case Directory: return projectedAttr(owner, node, S_IFDIR | 0755, 0, 2, changed);
     case Placeholder: return projectedAttr(owner, node, S_IFSOCK | 0666, 0, 1, changed);
     case SocketLink: return projectedAttr(owner, node, S_IFLNK | 0777, liveSocket(*model).size(), 1, changed);
@@ -353,7 +352,8 @@ ErrnoOr<NodeFacts> ModelArea::facts(NodeId node)
         const ModelAlias *alias = aliasOf(*snapshot, node);
         if (!alias)
             return Errno{ESTALE};
-        return NodeFacts{"model/" + alias->name, "alias", alias->userMade ? Origin::Disk : Origin::Virtual, alias->userMade};
+        return NodeFacts{"model/" + alias->name, "alias", alias->userMade ? Origin::Disk : Origin::Virtual,
+                         alias->userMade};
     }
     case Route: return NodeFacts{"model/route", "control", Origin::Disk, routeStat().isOk()};
     case Staged: {

@@ -12,6 +12,7 @@
 #include "common/base/unique_fd.h"
 
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <unordered_map>
 
@@ -32,10 +33,16 @@ public:
     ErrnoOr<std::unique_ptr<OpenDirectory>> openDirectory(const Caller &caller, NodeId node) override;
     ErrnoOr<NodeFacts> facts(NodeId node) override;
     bool listsReservedXattrs(NodeId node) const override;
+    int setXattr(const Caller &, NodeId node, const std::string &, std::string_view, int) override
+    {
+        // Programs that replace a file try to give the new one its access list, and go on without.
+        return fs::kindOf(node) == Staged ? EOPNOTSUPP : EROFS;
+    }
 
     void setAttributes(const Caller &caller, NodeId node, const AttrChange &change, OpenFile *file,
                        Reply<Attr> reply) override;
-    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags) override;
+    ErrnoOr<CreatedFile> create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                int flags) override;
     void makeSymlink(const Caller &caller, NodeId parent, std::string_view name, std::string_view target,
                      Reply<Entry> reply) override;
     void unlink(const Caller &caller, NodeId parent, std::string_view name, Reply<Ack> reply) override;

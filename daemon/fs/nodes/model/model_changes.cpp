@@ -82,7 +82,8 @@ OpenedFile ModelArea::editControl(const ControlRef &control, std::string text, i
     return opened;
 }
 
-void ModelArea::setAttributes(const Caller &caller, NodeId node, const AttrChange &change, OpenFile *file, Reply<Attr> reply)
+void ModelArea::setAttributes(const Caller &caller, NodeId node, const AttrChange &change, OpenFile *file,
+                              Reply<Attr> reply)
 {
     const auto answer = [this, node](Reply<Attr> &to) {
         const ErrnoOr<Attr> attr = attributesOf(*m_context.snapshot.load(), node);
@@ -127,7 +128,8 @@ void ModelArea::setAttributes(const Caller &caller, NodeId node, const AttrChang
                     std::move(resized));
 }
 
-ErrnoOr<CreatedFile> ModelArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode, int flags)
+ErrnoOr<CreatedFile> ModelArea::create(const Caller &caller, NodeId parent, std::string_view name, mode_t mode,
+                                       int flags)
 {
     const unsigned kind = kindOf(parent);
     if (kind != Top && kind != Directory)
@@ -150,7 +152,8 @@ ErrnoOr<CreatedFile> ModelArea::create(const Caller &caller, NodeId parent, std:
     const ErrnoOr<Attr> attr = attributesOf(*snapshot, control->node);
     if (!attr)
         return Errno{attr.error()};
-    CreatedFile created{projectedEntry(*attr), editControl(*control, std::move(*text), isThere ? flags & ~O_CREAT : flags)};
+    CreatedFile created{projectedEntry(*attr),
+                        editControl(*control, std::move(*text), isThere ? flags & ~O_CREAT : flags)};
     created.entry.seconds = kUncachedSeconds; // nothing has been written
     return created;
 }
@@ -223,12 +226,12 @@ void ModelArea::renameAlias(const Caller &caller, const ModelAlias &alias, std::
     // `ln -sfn` makes a link under a temporary name and renames it. First the new name, so that at no time none is there.
     const auto shared = shareReply(std::move(reply));
     const Caller who = caller.withoutGroups();
-    changeLink(caller, TreeChange::Kind::SetLink, newName, alias.target,
-               [this, who, shared, old = alias.name](int error) {
-                   if (error)
-                       return shared->fail(error);
-                   changeLink(who, TreeChange::Kind::RemoveLink, old, {}, [shared](int removed) { shared->finish(removed); });
-               });
+    changeLink(
+        caller, TreeChange::Kind::SetLink, newName, alias.target, [this, who, shared, old = alias.name](int error) {
+            if (error)
+                return shared->fail(error);
+            changeLink(who, TreeChange::Kind::RemoveLink, old, {}, [shared](int removed) { shared->finish(removed); });
+        });
 }
 
 void ModelArea::rename(const Caller &caller, NodeId from, std::string_view name, NodeId to, std::string_view newName,
@@ -265,7 +268,7 @@ void ModelArea::compareModels(const ModelEntry &before, const ModelEntry &after,
     if (before.serial != after.serial)
         return forgetModel(before, changes);
     bool differs = before.provider != after.provider || before.nativeId != after.nativeId
-        || before.createdAt != after.createdAt;
+                   || before.createdAt != after.createdAt;
     const auto compare = [&](bool isSame, Control control) {
         if (!isSame)
             changes.node(controlId(after, control));

@@ -18,7 +18,8 @@ class ProviderListing : public OpenDirectory {
 public:
     ProviderListing(const ModelArea &area, NodeId node, std::shared_ptr<const RuntimeSnapshot> snapshot,
                     std::pair<std::size_t, std::size_t> range)
-        : m_area(area), m_node(node), m_snapshot(std::move(snapshot)), m_range(range) {}
+        : m_area(area), m_node(node), m_snapshot(std::move(snapshot)), m_range(range)
+    {}
 
     int list(const Caller &, off_t offset, DirectorySink &sink) override
     {
@@ -31,8 +32,8 @@ public:
             const std::size_t index = m_range.first + at / std::size(kSuffixes);
             if (index >= m_range.second)
                 return 0;
-            if (!addName(models[index], kSuffixes[at % std::size(kSuffixes)],
-                         static_cast<off_t>(at) + kAfterDots + 1, sink))
+            if (!addName(models[index], kSuffixes[at % std::size(kSuffixes)], static_cast<off_t>(at) + kAfterDots + 1,
+                         sink))
                 return 0;
         }
     }
@@ -50,10 +51,10 @@ private:
         }
         Entry entry;
         entry.attr.stat.st_ino = *node;
-        entry.attr.stat.st_mode = suffix.empty() ? S_IFREG
-            : suffix == ".d"                     ? S_IFDIR
-            : fs::kindOf(*node) == ModelArea::SocketLink ? S_IFLNK
-                                                         : S_IFSOCK;
+        entry.attr.stat.st_mode = suffix.empty()                               ? S_IFREG
+                                  : suffix == ".d"                             ? S_IFDIR
+                                  : fs::kindOf(*node) == ModelArea::SocketLink ? S_IFLNK
+                                                                               : S_IFSOCK;
         return sink.add(m_name, entry, next);
     }
 

@@ -20,8 +20,7 @@ std::string linkKey(const BinLink &link) { return link.name + '\0' + link.target
 
 RootArea::RootArea(const AreaContext &context, std::vector<Subtree> subtrees)
     : m_context(context), m_subtrees(std::move(subtrees)), m_changed(context.owner.born)
-{
-}
+{}
 
 timespec RootArea::changedAt() const
 {

@@ -14,19 +14,35 @@ namespace cortexfs::wire {
 namespace {
 
 // Words of type, code and status that mean: this conversation does not fit.
-constexpr std::string_view kTooLongWords[] = {"context_length", "context_size",   "context_window",     "request_too_large",
-                                              "too_long",       "max_tokens_exceeded", "string_above_max", "context_overflow"};
+constexpr std::string_view kTooLongWords[] = {"context_length",    "context_size",    "context_window",
+                                              "request_too_large", "too_long",        "max_tokens_exceeded",
+                                              "string_above_max",  "context_overflow"};
 // The same in the sentences of those that give no word for it.
-constexpr std::string_view kTooLongPhrases[] = {
-    "context length",        "context window",      "context size",          "context limit",      "maximum context",
-    "prompt is too long",    "input is too long",   "prompt too long",       "input too long",     "too many input tokens",
-    "maximum prompt length", "reduce the length",   "maximum number of tokens allowed", "exceeds the limit of",
-    "longer than the model", "context overflow",    "max_prompt_tokens",     "n_ctx"};
+constexpr std::string_view kTooLongPhrases[] = {"context length",
+                                                "context window",
+                                                "context size",
+                                                "context limit",
+                                                "maximum context",
+                                                "prompt is too long",
+                                                "input is too long",
+                                                "prompt too long",
+                                                "input too long",
+                                                "too many input tokens",
+                                                "maximum prompt length",
+                                                "reduce the length",
+                                                "maximum number of tokens allowed",
+                                                "exceeds the limit of",
+                                                "longer than the model",
+                                                "context overflow",
+                                                "max_prompt_tokens",
+                                                "n_ctx"};
 
-constexpr std::string_view kQuotaWords[] = {"insufficient_quota", "billing", "insufficient_credit", "insufficient_balance",
-                                            "quota_exhausted", "payment_required", "credits_exhausted"};
-constexpr std::string_view kQuotaPhrases[] = {"insufficient credit", "insufficient balance", "credit balance is too low",
-                                              "out of credits", "insufficient quota", "insufficient_quota"};
+constexpr std::string_view kQuotaWords[] = {"insufficient_quota",   "billing",         "insufficient_credit",
+                                            "insufficient_balance", "quota_exhausted", "payment_required",
+                                            "credits_exhausted"};
+constexpr std::string_view kQuotaPhrases[] = {"insufficient credit",       "insufficient balance",
+                                              "credit balance is too low", "out of credits",
+                                              "insufficient quota",        "insufficient_quota"};
 
 struct WordClass {
     std::string_view word;
@@ -35,14 +51,14 @@ struct WordClass {
 
 // In this order: a word that is contained in several decides by the first.
 constexpr WordClass kWordClasses[] = {
-    {"rate_limit", EAGAIN},        {"resource_exhausted", EAGAIN}, {"too_many_requests", EAGAIN},
-    {"overload", EHOSTDOWN},       {"unavailable", EHOSTDOWN},     {"capacity", EHOSTDOWN},
-    {"timeout", ETIMEDOUT},        {"timed_out", ETIMEDOUT},       {"deadline_exceeded", ETIMEDOUT},
-    {"authentication", EACCES},    {"unauthenticated", EACCES},    {"unauthorized", EACCES},
-    {"permission", EACCES},        {"forbidden", EACCES},          {"api_key", EACCES},
-    {"moderation", EACCES},        {"not_found", ENOENT},          {"invalid", EINVAL},
-    {"bad_request", EINVAL},       {"failed_precondition", EINVAL}, {"server_error", EHOSTDOWN},
-    {"internal", EHOSTDOWN},       {"api_error", EHOSTDOWN},       {"aborted", EHOSTDOWN},
+    {"rate_limit", EAGAIN},     {"resource_exhausted", EAGAIN},  {"too_many_requests", EAGAIN},
+    {"overload", EHOSTDOWN},    {"unavailable", EHOSTDOWN},      {"capacity", EHOSTDOWN},
+    {"timeout", ETIMEDOUT},     {"timed_out", ETIMEDOUT},        {"deadline_exceeded", ETIMEDOUT},
+    {"authentication", EACCES}, {"unauthenticated", EACCES},     {"unauthorized", EACCES},
+    {"permission", EACCES},     {"forbidden", EACCES},           {"api_key", EACCES},
+    {"moderation", EACCES},     {"not_found", ENOENT},           {"invalid", EINVAL},
+    {"bad_request", EINVAL},    {"failed_precondition", EINVAL}, {"server_error", EHOSTDOWN},
+    {"internal", EHOSTDOWN},    {"api_error", EHOSTDOWN},        {"aborted", EHOSTDOWN},
 };
 
 std::string lower(std::string_view text)
@@ -160,8 +176,7 @@ int errnoForStatus(int status)
     return status >= 400 && status <= 499 ? EINVAL : EBADMSG;
 }
 
-ReplyFailure failureOfStatus(int status, const std::vector<Header> &headers, std::string_view body,
-                             std::int64_t wallMs)
+ReplyFailure failureOfStatus(int status, const std::vector<Header> &headers, std::string_view body, std::int64_t wallMs)
 {
     ProviderFault fault;
     if (const auto document = json::parseLenient(trimmed(body)))

@@ -11,9 +11,9 @@
 namespace cortexfs::wire {
 
 struct ProviderFault {
-    std::string message;                    // as the server wrote it; not yet fit to be shown
-    std::vector<std::string> words;         // type, code, status and the like, lower case
-    std::optional<int> number;              // a code that is an HTTP status
+    std::string message;                      // as the server wrote it; not yet fit to be shown
+    std::vector<std::string> words;           // type, code, status and the like, lower case
+    std::optional<int> number;                // a code that is an HTTP status
     std::optional<std::int64_t> retryDelayMs; // RetryInfo of Google's error model
 };
 

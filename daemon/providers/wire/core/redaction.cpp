@@ -47,8 +47,8 @@ bool looksLikeKey(std::string_view word)
     const auto startsSo = [&](std::string_view prefix) {
         return word.size() > prefix.size() && word.starts_with(prefix);
     };
-    return std::any_of(kKeyPrefixes.begin(), kKeyPrefixes.end(), startsSo)
-           || word.find("**") != std::string_view::npos || hasSecretRun(word);
+    return std::any_of(kKeyPrefixes.begin(), kKeyPrefixes.end(), startsSo) || word.find("**") != std::string_view::npos
+           || hasSecretRun(word);
 }
 
 std::string withoutKeys(std::string_view text)
@@ -77,7 +77,8 @@ std::string presentable(std::string_view message)
 {
     // Looked at before it is cut: a key must not escape by being cut in two.
     std::string out = withoutKeys(json::toValidUtf8(message.substr(0, 8 * kMaxMessage)));
-    std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
     if (out.size() > kMaxMessage) {
         std::size_t end = kMaxMessage;
         while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80)

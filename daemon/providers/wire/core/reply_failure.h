@@ -10,9 +10,9 @@ namespace cortexfs::wire {
 
 struct ReplyFailure {
     Error error;
-    bool retryable = false;                    // the same candidate may be asked again, if nothing was emitted
-    bool mayFallBack = true;                   // the next candidate may be asked, if nothing was emitted
-    std::optional<std::int64_t> retryAfterMs;  // what the server asked for
+    bool retryable = false;                   // the same candidate may be asked again, if nothing was emitted
+    bool mayFallBack = true;                  // the next candidate may be asked, if nothing was emitted
+    std::optional<std::int64_t> retryAfterMs; // what the server asked for
 };
 
 // What the errno alone says: EAGAIN EHOSTDOWN ETIMEDOUT ECONNREFUSED ECONNRESET may be tried again, EINVAL and ECANCELED

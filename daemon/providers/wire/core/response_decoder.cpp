@@ -49,7 +49,8 @@ Content sniff(std::string_view begin, bool isAll, bool saysEvents)
         return Content::Events;
     for (const std::string_view field : {"data", "event", "id", "retry", "error"}) {
         if (begin.size() > field.size()) {
-            if (begin.starts_with(field) && std::string_view(":\r\n").find(begin[field.size()]) != std::string_view::npos)
+            if (begin.starts_with(field)
+                && std::string_view(":\r\n").find(begin[field.size()]) != std::string_view::npos)
                 return Content::Events;
         } else if (!isAll && field.starts_with(begin)) {
             return Content::Unknown;
@@ -234,8 +235,7 @@ void ResponseDecoder::State::endSuccess(const std::optional<Error> &transport)
 
 ResponseDecoder::ResponseDecoder(const WireFormat &format, ToolNames toolNames)
     : m_state(std::make_unique<State>(format, std::move(toolNames)))
-{
-}
+{}
 
 ResponseDecoder::~ResponseDecoder() = default;
 

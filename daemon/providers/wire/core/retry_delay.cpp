@@ -178,8 +178,7 @@ std::optional<std::int64_t> timeFromAsctime(std::string_view text)
 {
     Moment moment;
     const auto month = takeMonth(text);
-    while (takeCharacter(text, " ")) {
-    }
+    while (takeCharacter(text, " ")) {}
     const auto day = takeDigits(text, 1, 2);
     if (!month || !day || !takeCharacter(text, " ") || !takeClock(text, moment) || !takeCharacter(text, " "))
         return std::nullopt;

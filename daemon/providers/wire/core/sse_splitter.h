@@ -44,9 +44,9 @@ private:
     std::string m_name;
     std::string m_data;
     bool m_hasData = false;
-    bool m_wasGiven = false;   // the event in m_name and m_data was given out
-    bool m_atStart = true;     // a byte order mark may still come
-    bool m_afterCr = false;    // an LF now belongs to the CR before it
+    bool m_wasGiven = false; // the event in m_name and m_data was given out
+    bool m_atStart = true;   // a byte order mark may still come
+    bool m_afterCr = false;  // an LF now belongs to the CR before it
     bool m_finished = false;
     bool m_overflowed = false;
 };

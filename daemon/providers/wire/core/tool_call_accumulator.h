@@ -23,10 +23,10 @@
 namespace cortexfs::wire {
 
 struct ToolCallFragment {
-    std::string_view id;               // empty: none
+    std::string_view id; // empty: none
     std::optional<std::int64_t> index;
-    std::string_view name;             // empty: none
-    std::string_view arguments;        // a piece of their JSON text; may be empty
+    std::string_view name;      // empty: none
+    std::string_view arguments; // a piece of their JSON text; may be empty
 };
 
 struct CollectedCall {

@@ -41,7 +41,8 @@ std::vector<std::string> distinctNames(const models::Conversation &conversation)
 std::string allowedName(std::string_view name, std::string_view fallback)
 {
     std::string out(name.substr(0, kMaxName));
-    std::replace_if(out.begin(), out.end(), [](char c) { return !isAllowed(c); }, '_');
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return !isAllowed(c); }, '_');
     return out.empty() ? std::string(fallback) : out;
 }
 

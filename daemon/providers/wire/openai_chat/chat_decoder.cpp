@@ -163,6 +163,8 @@ void ChatDecoder::takeCall(const json::Value &call, ReplyBuilder &reply)
 
 void ChatDecoder::takeUsage(const json::Value &usage, ReplyBuilder &reply)
 {
+    if (!usage.isObject())
+        return; // null on all chunks but one
     const auto prompt = count(usage["prompt_tokens"]);
     const auto completion = count(usage["completion_tokens"]);
     const auto total = count(usage["total_tokens"]);
@@ -173,8 +175,7 @@ void ChatDecoder::takeUsage(const json::Value &usage, ReplyBuilder &reply)
     out.inputTokens = prompt.value_or(0);
     // Thinking may be counted in the total alone.
     out.outputTokens = std::max(completion.value_or(0), total.value_or(0) - out.inputTokens);
-    out.cachedTokens =
-        firstCount({details["cached_tokens"], usage["cached_tokens"], usage["prompt_cache_hit_tokens"]});
+    out.cachedTokens = firstCount({details["cached_tokens"], usage["cached_tokens"], usage["prompt_cache_hit_tokens"]});
     out.cacheWriteTokens = firstCount({details["cache_write_tokens"], details["cache_creation_input_tokens"]});
     reply.setUsage(out);
 }

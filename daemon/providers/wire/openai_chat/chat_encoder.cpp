@@ -43,8 +43,7 @@ bool hasImage(const Message &message)
 ChatEncoder::ChatEncoder(const models::Conversation &conversation, const EncodeContext &context)
     : m_conversation(conversation), m_context(context), m_dialect(dialectFor(context)),
       m_toolNames(toolNamesFor(conversation))
-{
-}
+{}
 
 Result<WireRequest> ChatEncoder::encode()
 {

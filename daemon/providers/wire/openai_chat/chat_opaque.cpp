@@ -79,7 +79,8 @@ void ReasoningDetails::add(const json::Value &details)
             const std::string key = json::toValidUtf8(member.key);
             const auto text = member.value.asString();
             const std::string value = json::toValidUtf8(text ? std::string(*text) : member.value.toJson());
-            const auto known = std::find_if(detail.begin(), detail.end(), [&](const Member &m) { return m.key == key; });
+            const auto known = std::find_if(detail.begin(), detail.end(),
+                                            [&](const Member &m) { return m.key == key; });
             if (known == detail.end())
                 detail.push_back({key, text.has_value(), value});
             else if (known->isText && text && (key == "text" || key == "summary"))

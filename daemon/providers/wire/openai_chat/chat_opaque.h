@@ -15,7 +15,7 @@ namespace cortexfs::wire::openai_chat {
 
 struct ChatOpaque {
     std::string reasoningContent;
-    std::string reasoningDetails; // JSON text of an array, or empty
+    std::string reasoningDetails;                                  // JSON text of an array, or empty
     std::vector<std::pair<std::string, std::string>> extraContent; // call id, JSON text
 
     bool isEmpty() const { return reasoningContent.empty() && reasoningDetails.empty() && extraContent.empty(); }

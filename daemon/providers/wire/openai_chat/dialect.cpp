@@ -31,18 +31,18 @@ struct KnownServer {
 };
 
 constexpr KnownServer kHosts[] = {
-    {"api.openai.com", Server::OpenAi},         {"openai.azure.com", Server::OpenAi},
-    {"googleapis.com", Server::Gemini},         {"openrouter.ai", Server::OpenRouter},
-    {"deepseek.com", Server::DeepSeek},         {"moonshot.ai", Server::Kimi},
-    {"moonshot.cn", Server::Kimi},              {"bigmodel.cn", Server::Glm},
-    {"z.ai", Server::Glm},                      {"aliyuncs.com", Server::Qwen},
+    {"api.openai.com", Server::OpenAi},    {"openai.azure.com", Server::OpenAi}, {"googleapis.com", Server::Gemini},
+    {"openrouter.ai", Server::OpenRouter}, {"deepseek.com", Server::DeepSeek},   {"moonshot.ai", Server::Kimi},
+    {"moonshot.cn", Server::Kimi},         {"bigmodel.cn", Server::Glm},         {"z.ai", Server::Glm},
+    {"aliyuncs.com", Server::Qwen},
 };
 
 constexpr KnownServer kNames[] = {
-    {"openai", Server::OpenAi},     {"google", Server::Gemini}, {"gemini", Server::Gemini},
-    {"openrouter", Server::OpenRouter}, {"deepseek", Server::DeepSeek}, {"moonshot", Server::Kimi},
-    {"kimi", Server::Kimi},         {"zhipu", Server::Glm},     {"zai", Server::Glm},
-    {"dashscope", Server::Qwen},
+    {"openai", Server::OpenAi},     {"google", Server::Gemini},
+    {"gemini", Server::Gemini},     {"openrouter", Server::OpenRouter},
+    {"deepseek", Server::DeepSeek}, {"moonshot", Server::Kimi},
+    {"kimi", Server::Kimi},         {"zhipu", Server::Glm},
+    {"zai", Server::Glm},           {"dashscope", Server::Qwen},
 };
 
 bool isHostOrBelow(std::string_view host, std::string_view known)

@@ -11,10 +11,7 @@ std::string quoted(std::string_view word) { return "\"" + std::string(word) + "\
 
 Fields effortWordField(std::string_view word) { return {{"reasoning_effort", quoted(word)}}; }
 
-Fields thinkingField(bool on)
-{
-    return {{"thinking", on ? "{\"type\":\"enabled\"}" : "{\"type\":\"disabled\"}"}};
-}
+Fields thinkingField(bool on) { return {{"thinking", on ? "{\"type\":\"enabled\"}" : "{\"type\":\"disabled\"}"}}; }
 
 // Three levels: low, high, max.
 std::string_view coarseWord(Effort effort, Effort leastForMax)
@@ -27,7 +24,8 @@ std::string_view coarseWord(Effort effort, Effort leastForMax)
 Fields openAi(std::string_view model, bool isReasoningModel, Effort effort)
 {
     // Their chat models before the reasoning ones take no effort at all.
-    if (!isReasoningModel && (model.starts_with("gpt-3") || model.starts_with("gpt-4") || model.starts_with("chatgpt-4")))
+    if (!isReasoningModel
+        && (model.starts_with("gpt-3") || model.starts_with("gpt-4") || model.starts_with("chatgpt-4")))
         return {};
     const bool isFirst5 = model == "gpt-5" || model.starts_with("gpt-5-");
     const bool isOSeries = model.starts_with('o') && isReasoningModel;
@@ -83,8 +81,7 @@ Fields effortFields(const Dialect &dialect, std::string_view nativeModel, Effort
     switch (dialect.server) {
     case Server::OpenAi: return openAi(model, dialect.isReasoningModel, effort);
     case Server::Gemini: return gemini(model, effort);
-    case Server::OpenRouter:
-        return {{"reasoning", "{\"effort\":" + quoted(abi::effortWord(effort)) + "}"}};
+    case Server::OpenRouter: return {{"reasoning", "{\"effort\":" + quoted(abi::effortWord(effort)) + "}"}};
     case Server::DeepSeek: return deepSeek(effort);
     case Server::Kimi: return kimi(model, effort);
     case Server::Glm: return glm(model, effort);

@@ -232,7 +232,7 @@ void ResponsesDecoder::settleReasoning(OutputItem &item, const json::Value &valu
     const bool isFirst = item.raw.empty();
     if (isWorthKeeping)
         item.raw = json::toValidUtf8(value.toJson());
-    if (item.voice == Voice::None && !m_hasText) {
+    if (item.voice == Voice::None && !m_isLate) {
         std::int64_t part = 0;
         for (const json::Value &summary : value["summary"].elements()) {
             if (const std::string_view text = summary["text"].stringOr(""); !text.empty())
@@ -252,6 +252,7 @@ void ResponsesDecoder::settleReasoning(OutputItem &item, const json::Value &valu
 void ResponsesDecoder::settleOutput(const json::Value &output, ReplyBuilder &reply)
 {
     const bool hadText = m_hasText;
+    m_isLate = hadText;
     const bool hadReasoning = m_hasReasoning || m_items.hasAny(Kind::Reasoning);
     std::int64_t position = 0;
     for (const json::Value &value : output.elements()) {

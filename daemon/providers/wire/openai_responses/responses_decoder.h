@@ -40,6 +40,7 @@ private:
     OutputItems m_items;
     bool m_hasText = false; // of any item
     bool m_hasReasoning = false;
+    bool m_isLate = false; // the finished response speaks, and text went out before
 };
 
 } // namespace cortexfs::wire::openai_responses

@@ -135,7 +135,7 @@ void ResponsesEncoder::writeCall(const models::ToolCall &call)
     json::Writer &out = m_body.writer();
     out.beginObject().field("type", "function_call").field("call_id", m_callIds.wireId(call.callId));
     out.field("name", wireName(m_toolNames, call.name));
-    out.field("arguments", hasArguments ? call.arguments : std::string("{}")).endObject();
+    out.field("arguments", hasArguments ? json::toValidUtf8(call.arguments) : std::string("{}")).endObject();
 }
 
 void ResponsesEncoder::writeResult(const Message &message)
