@@ -4,9 +4,8 @@
 #include "common/base/clock.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "daemon/core/etag.h"
 #include "daemon/models/run_id.h"
-
-#include <QCryptographicHash>
 
 #include <algorithm>
 
@@ -220,16 +219,6 @@ void handleProviderList(const OperationContext &context, const Responder &respon
         writeProblem(writer, "file", "", furtherOnes(invalid.size() - kMostListed));
     writer.endArray();
     respond(responder, writer);
-}
-
-// The version of a file's text, for a later `put` to notice that somebody else wrote meanwhile.
-std::string etagOf(const std::string &text)
-{
-    return QCryptographicHash::hash(QByteArrayView(text.data(), static_cast<qsizetype>(text.size())),
-                                    QCryptographicHash::Sha256)
-        .toHex()
-        .left(32)
-        .toStdString();
 }
 
 void handleProviderGet(const OperationContext &context, const Request &request, const Responder &responder)
