@@ -57,8 +57,6 @@ private Q_SLOTS:
     void aFileOfFaultsSaysLittle();
     void warnings_data();
     void warnings();
-    void secretKeys_data();
-    void secretKeys();
     void namesOfSecrets_data();
     void namesOfSecrets();
     void theValueOfASecretIsNotRepeated();
@@ -474,41 +472,6 @@ void ProviderConfigTest::warnings()
     const Result<ProviderConfig> config = parse(with(members));
     QVERIFY2(config, config ? "" : config.error().text().c_str());
     QCOMPARE(config->warnings, std::vector<std::string>{warning});
-}
-
-void ProviderConfigTest::secretKeys_data()
-{
-    QTest::addColumn<std::string>("members");
-    QTest::addColumn<std::string>("pointer");
-    const auto row = [](const char *members, const char *pointer) {
-        QTest::newRow(members) << std::string(members) << std::string(pointer) + ": ";
-    };
-    row(R"("api_key":"x")", "/api_key");
-    row(R"("api_key":null)", "/api_key");
-    row(R"("apiKey":"x")", "/apiKey");
-    row(R"("token":"x")", "/token");
-    row(R"("api_key_env":"OPENAI_API_KEY")", "/api_key_env");
-    row(R"("OPENAI_API_KEY":"x")", "/OPENAI_API_KEY");
-    row(R"("token_env":"X")", "/token_env");
-    row(R"("password":"x")", "/password");
-    row(R"("extra":{"api_key":"x"})", "/extra/api_key");
-    row(R"("extra":{"deep":[{"er":{"accessToken":"x"}}]})", "/extra/deep/0/er/accessToken");
-    row(R"("extra":[[{"secret":1}]])", "/extra/0/0/secret");
-    row(R"("unknown":{"bearer":"x"})", "/unknown/bearer");
-    row(R"("timeouts":{"key":1})", "/timeouts/key");
-    row(R"("oauth":{"client_secret":"x"})", "/oauth/client_secret");
-    row(R"("models":["m",{"api-key":"x"}])", "/models/1/api-key");
-}
-
-void ProviderConfigTest::secretKeys()
-{
-    QFETCH(std::string, members);
-    QFETCH(std::string, pointer);
-    const Result<ProviderConfig> config = parse(with(members));
-    QVERIFY(!config);
-    QCOMPARE(config.error().number(), EINVAL);
-    QVERIFY2(config.error().text().find(pointer) != std::string::npos, config.error().text().c_str());
-    QVERIFY2(config.error().text().find("ctx provider key set") != std::string::npos, config.error().text().c_str());
 }
 
 void ProviderConfigTest::namesOfSecrets_data()
