@@ -108,6 +108,19 @@ std::string looseHalvesAsWtf8(std::string_view text)
     return out;
 }
 
+// Where a \uXXXX escape of half a surrogate pair stands, or npos. RapidJSON refuses a high one and lets a low one through.
+std::size_t looseHalf(std::string_view text)
+{
+    for (std::size_t i = text.find('\\'); i != std::string_view::npos; i = text.find('\\', i)) {
+        const int unit = escapedUnit(text, i);
+        const bool isPair = isHighHalf(unit) && isLowHalf(escapedUnit(text, i + 6));
+        if (!isPair && (isHighHalf(unit) || isLowHalf(unit)))
+            return i;
+        i += isPair ? 12 : 2; // also steps over "\\"
+    }
+    return std::string_view::npos;
+}
+
 // Length of the valid UTF-8 sequence at the start of `text`; 0 when there is none. With `wtf8`, surrogates count.
 std::size_t sequenceLength(std::string_view text, bool wtf8)
 {
@@ -348,6 +361,8 @@ Result<Document> parseWith(std::string_view text)
 
 Result<Document> parse(std::string_view text)
 {
+    if (const std::size_t at = looseHalf(text); at != std::string_view::npos)
+        return errors::invalid("invalid JSON: half a surrogate pair").withDetail("offset " + std::to_string(at));
     return parseWith<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text);
 }
 

@@ -24,8 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return 0;
     }
     check(abi::isObjectName(provider->name), "the name is an object name", provider->name);
-    check(provider->baseUrl.starts_with("http://") || provider->baseUrl.starts_with("https://"), "base_url is a URL",
-          provider->baseUrl);
+    std::string scheme = provider->baseUrl.substr(0, provider->baseUrl.find("://"));
+    std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](char c) { return static_cast<char>(c | 0x20); });
+    check(scheme == "http" || scheme == "https", "base_url is a URL", provider->baseUrl);
     check(!provider->baseUrl.ends_with('/'), "base_url has no trailing slash", provider->baseUrl);
     const auto isDeclared = [&](const std::string &model) {
         return std::find(provider->models.begin(), provider->models.end(), model) != provider->models.end();
