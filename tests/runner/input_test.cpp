@@ -3,6 +3,9 @@
 
 #include <QTest>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 using namespace cortexfs;
 using namespace cortexfs::runner::test;
 
