@@ -85,10 +85,10 @@ void DurableTest::programs_data()
         "sqlite3 b.db 'insert into t values(4); select sum(x) from t; pragma integrity_check;'",
         "wal\n3\n7\nok\n");
     row("two sqlite3 processes write at once",
-        "sqlite3 c.db 'pragma journal_mode=wal; create table t(x);' && "
+        "sqlite3 c.db 'pragma journal_mode=wal; create table t(x);' && { "
         "(for i in 1 2 3 4 5 6 7 8 9 10; do sqlite3 -cmd '.timeout 20000' c.db 'insert into t values(1)'; done) & "
         "(for i in 1 2 3 4 5 6 7 8 9 10; do sqlite3 -cmd '.timeout 20000' c.db 'insert into t values(1)'; done); wait; "
-        "sqlite3 c.db 'select sum(x) from t'",
+        "sqlite3 c.db 'select sum(x) from t'; }",
         "wal\n20\n");
     row("cp -a, rsync -aHX and tar keep everything",
         "mkdir -p src/d && echo a > src/d/a && ln src/d/a src/d/b && ln -s a src/d/l && mkfifo src/d/p && "
