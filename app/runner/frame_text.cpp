@@ -272,17 +272,23 @@ int numberOf(Text json, int fallback)
 
 void appendPrintable(Buffer &out, Text text)
 {
+    const auto appendEscaped = [&](unsigned char byte) {
+        const char escape[4] = {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+        out.append(escape, sizeof escape);
+    };
     for (size_t i = 0; i < text.size; ++i) {
         const unsigned char byte = byteAt(text, i);
         // C1 controls are U+0080 to U+009F: two bytes, c2 and then the control.
         const bool isC1 = byte == 0xc2 && i + 1 < text.size && byteAt(text, i + 1) >= 0x80
                           && byteAt(text, i + 1) <= 0x9f;
-        if (byte >= 0x20 && byte != 0x7f && !isC1) {
+        if (isC1) {
+            appendEscaped(byte);
+            appendEscaped(byteAt(text, ++i));
+        } else if (byte < 0x20 || byte == 0x7f) {
+            appendEscaped(byte);
+        } else {
             out.append(text.data + i, 1);
-            continue;
         }
-        const char escape[4] = {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-        out.append(escape, sizeof escape);
     }
 }
 

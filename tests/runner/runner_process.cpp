@@ -265,7 +265,14 @@ ObjectFile::ObjectFile(Xattrs xattrs, const std::string &abiPath)
     }
     require(!m_directory.empty(), "no file system with user xattrs");
     m_path = m_directory + "/echo";
-    const std::string line = "#!" + runnerPath() + "\n";
+    // A #! line ends at the first blank, so a runner below a folder with one is reached by a link.
+    std::string runner = runnerPath();
+    if (runner.find(' ') != std::string::npos) {
+        const std::string link = m_directory + "/runner";
+        require(::symlink(runner.c_str(), link.c_str()) == 0, "symlink");
+        runner = link;
+    }
+    const std::string line = "#!" + runner + "\n";
     const UniqueFd file(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
     require(file.isValid() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()),
             "write");
