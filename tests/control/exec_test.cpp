@@ -494,12 +494,18 @@ void ExecTest::aReaderThatStopsPausesTheRun()
     for (int i = 0; i < 200; ++i)
         QCoreApplication::processEvents(QEventLoop::AllEvents, 1);
     QCOMPARE(socket->unsent(), waiting);
-    // Its cancel would still be read; here it reads on and misses nothing.
-    QVERIFY(turnUntil([&] { return client.received().find("\"type\":\"result\"") != std::string::npos; }));
+    // Its cancel would still be read; here it reads on and misses nothing. Only the end is searched: the whole, at every
+    // turn, would take longer than the run.
+    const auto isComplete = [&] {
+        const std::string &seen = client.received();
+        return seen.find("\"type\":\"result\"", seen.size() - std::min<std::size_t>(seen.size(), 200))
+               != std::string::npos;
+    };
+    QVERIFY(turnUntil(isComplete));
     const std::string frames = client.take();
     QVERIFY(hasExit(frames, 0));
-    QCOMPARE(countOf(frames, "\"type\":\"delta\""), std::size_t(100'000));
-    QVERIFY(frames.find("\"offset\":499995}") != std::string::npos);
+    QCOMPARE(countOf(frames, "\"type\":\"delta\""), std::size_t(20'000));
+    QVERIFY(frames.find("\"offset\":99995}") != std::string::npos);
 }
 
 void ExecTest::aClientThatGoesCancelsItsRuns_data()
