@@ -81,8 +81,8 @@ private Q_SLOTS:
     void inputArrivesWhole()
     {
         QFETCH(QByteArray, input);
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Pipe;
@@ -99,8 +99,8 @@ private Q_SLOTS:
 
     void inputFromAFileArrivesWhole()
     {
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         // A file gives more in one read than a pipe: the rest of the first read must not be forgotten.
         const std::string text = repeated("line of a file\n", 200 * 1024);
@@ -117,8 +117,8 @@ private Q_SLOTS:
 
     void moreThanSixteenMiBIsRefused()
     {
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Pipe;
@@ -146,8 +146,8 @@ private Q_SLOTS:
     {
         QFETCH(QByteArray, input);
         QFETCH(bool, isWord);
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Pipe;
@@ -179,8 +179,8 @@ private Q_SLOTS:
 
     void withoutAStandardInputThereIsNone()
     {
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Closed;
@@ -192,8 +192,8 @@ private Q_SLOTS:
     // Both directions full: the daemon does not read before it has said all of four megabytes.
     void inputAndOutputFlowAtOnce()
     {
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene, 4 * kMiB);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Pipe;
@@ -208,8 +208,8 @@ private Q_SLOTS:
 
     void answersAreShownWhileInputIsStillOpen()
     {
+        Listener listener; // outlives the scene, whose thread writes into it
         Scene scene;
-        Listener listener;
         listener.attach(scene);
         RunnerProcess::Options options;
         options.input = RunnerProcess::Input::Pipe;
