@@ -316,7 +316,8 @@ void LifecycleTest::idleThreadsSleep()
     const QDeadlineTimer quiet(2'000);
     while (!quiet.hasExpired())
         QTest::qWait(100);
-    QCOMPARE(switches(), settled);
+    // The bound of the whole daemon: one wake-up a second.
+    QVERIFY2(switches() - settled <= 1, std::to_string(switches() - settled).c_str());
 }
 
 void LifecycleTest::manySnapshotsWhileReading()
