@@ -345,6 +345,8 @@ Result<Document> parseWith(std::string_view text)
         return errors::invalid("invalid JSON: NUL byte").withDetail("offset " + std::to_string(nul));
     if (text.starts_with("\xef\xbb\xbf")) // RapidJSON would skip it
         return errors::invalid("invalid JSON: byte order mark").withDetail("offset 0");
+    if (!text.empty() && static_cast<unsigned char>(text.front()) >= 0x80) // and any one byte of it
+        return errors::invalid("invalid JSON: no value begins so").withDetail("offset 0");
     if (isTooDeep(text))
         return errors::invalid("JSON nested deeper than " + std::to_string(limits::kJsonDepth));
     Document document;

@@ -96,6 +96,9 @@ void JsonTest::refusesWhatRfc8259Refuses_data()
     row("blanks", " \n");
     row("a form feed as a blank", "[1\f]");
     row("a no-break space as a blank", "\xc2\xa0[]");
+    row("the first byte of a byte order mark", "\xef{}");
+    row("the middle byte of a byte order mark", "\xbb{}");
+    row("the last byte of a byte order mark", "\xbf{}");
     row("a byte order mark", "\xef\xbb\xbf{}");
     row("UTF-16", QByteArray("[\0]\0", 4));
     row("two values", "1 2");
