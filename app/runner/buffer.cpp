@@ -21,7 +21,11 @@ bool Text::equals(const char *other) const { return size == strlen(other) && sta
 
 Text textOf(const char *terminated) { return {terminated, strlen(terminated)}; }
 
-Buffer::~Buffer() { free(m_data); }
+Buffer::~Buffer()
+{
+    if (!m_isBorrowed)
+        free(m_data);
+}
 
 char *Buffer::room(size_t count)
 {
@@ -29,9 +33,12 @@ char *Buffer::room(size_t count)
         size_t capacity = m_capacity == 0 ? kSmallest : m_capacity;
         while (capacity < m_size + count)
             capacity *= 2;
-        void *grown = realloc(m_data, capacity);
+        void *grown = m_isBorrowed ? malloc(capacity) : realloc(m_data, capacity);
         if (!grown)
             _exit(kExitInternal);
+        if (m_isBorrowed && m_size > 0)
+            memcpy(grown, m_data, m_size);
+        m_isBorrowed = false;
         m_data = static_cast<char *>(grown);
         m_capacity = capacity;
     }

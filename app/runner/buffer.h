@@ -1,4 +1,5 @@
 // Bytes that grow. The runner has no C++ library: this is the one container it needs. Out of memory ends the program.
+// It may begin in storage of its owner: most runs then ask the system for no memory at all.
 #pragma once
 
 #include <stddef.h>
@@ -18,6 +19,8 @@ Text textOf(const char *terminated);
 class Buffer {
 public:
     Buffer() = default;
+    // `storage` lives as long as the buffer.
+    Buffer(char *storage, size_t capacity) : m_data(storage), m_capacity(capacity), m_isBorrowed(true) {}
     ~Buffer();
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
@@ -39,6 +42,7 @@ private:
     char *m_data = nullptr;
     size_t m_size = 0;
     size_t m_capacity = 0;
+    bool m_isBorrowed = false;
 };
 
 } // namespace cortexfs::runner

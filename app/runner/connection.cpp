@@ -10,7 +10,7 @@
 namespace cortexfs::runner {
 
 namespace {
-constexpr size_t kChunk = 32 * 1024;
+constexpr size_t kChunk = 16 * 1024;
 } // namespace
 
 Connection::~Connection()

@@ -30,8 +30,10 @@ public:
 private:
     int m_fd = -1;
     bool m_canSend = true;
-    Buffer m_out;
-    Buffer m_in;
+    char m_outStorage[4 * 1024];
+    char m_inStorage[24 * 1024];
+    Buffer m_out{m_outStorage, sizeof m_outStorage};
+    Buffer m_in{m_inStorage, sizeof m_inStorage};
     size_t m_given = 0;   // bytes of m_in that were given out
     size_t m_scanned = 0; // no LF before this one
 };

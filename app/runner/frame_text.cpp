@@ -152,20 +152,6 @@ void appendQuoted(Buffer &out, Text text)
     out.append("\"", 1);
 }
 
-void appendNumber(Buffer &out, long number)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    unsigned long rest = number < 0 ? 0UL - static_cast<unsigned long>(number) : static_cast<unsigned long>(number);
-    do {
-        digits[--at] = static_cast<char>('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (number < 0)
-        digits[--at] = '-';
-    out.append(digits + at, sizeof digits - at);
-}
-
 size_t wholeUtf8(Text text, bool &isBroken)
 {
     isBroken = false;

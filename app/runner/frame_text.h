@@ -7,7 +7,6 @@ namespace cortexfs::runner {
 
 // "text" with quotes and escapes. The text is valid UTF-8.
 void appendQuoted(Buffer &out, Text text);
-void appendNumber(Buffer &out, long number);
 
 // Length of the longest part from the start that is whole, valid UTF-8. A broken sequence sets `isBroken`; one that is
 // only cut off at the end does not.

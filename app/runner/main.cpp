@@ -33,5 +33,7 @@ int main(int argc, char **argv)
         return print(STDOUT_FILENO, kHelp, 0);
     if (strcmp(argv[1], "--version") == 0)
         return print(STDOUT_FILENO, kVersion, 0);
-    return Run(argv[1], argv + 2).execute();
+    Run run(argv[1], argv + 2);
+    // The kernel takes everything back faster than we could give it.
+    ::_exit(run.execute());
 }

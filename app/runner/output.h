@@ -29,7 +29,8 @@ private:
     void writeSome(size_t most);
     void fail(int error);
 
-    Buffer m_pending;
+    char m_storage[24 * 1024];
+    Buffer m_pending{m_storage, sizeof m_storage};
     State m_state = State::Fine;
     int m_error = 0;
 };

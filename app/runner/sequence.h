@@ -19,7 +19,8 @@ public:
 
 private:
     Text m_object;
-    Buffer m_run; // id of the run that started
+    char m_runStorage[256];
+    Buffer m_run{m_runStorage, sizeof m_runStorage}; // id of the run that started
     bool m_hasStarted = false;
     bool m_isDone = false;
 };

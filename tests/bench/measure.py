@@ -89,7 +89,10 @@ class Client:
         self.seconds = str(seconds)
 
     def operations(self, operation, path):
-        return float(output(Pinned.prefix + [self.build.yardstick("fs_client"), operation, path, self.seconds])[0])
+        """`path` from its own directory, so that the depth of the trees does not count."""
+        directory, name = (path, ".") if operation in ("lookup", "list") else os.path.split(path)
+        command = Pinned.prefix + [self.build.yardstick("fs_client"), operation, name, self.seconds]
+        return float(output(command, cwd=directory)[0])
 
     def requests(self, socket, request):
         return float(output(Pinned.prefix + [self.build.yardstick("rpc_client"), socket, self.seconds, request])[0])
