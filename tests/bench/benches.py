@@ -46,7 +46,7 @@ def fs(bench):
 
 
 def listing(bench):
-    """A directory of 1000 models against one of 1000 files."""
+    """A directory of 1000 models, with their control directories, against one of as many plain entries."""
     with Cortexd(bench.build, stage.many_models(1, 1000)) as cortexd:
         with Pinned(cortexd.pid, bench.yardsticks.fuse.pid):
             bench.paired("listing.1000-models", "listings/s",
@@ -109,7 +109,6 @@ def chat(bench):
         url = json.loads(server.first_line)["base_url"]
         provider = {"name": "local", "base_url": url, "formats": ["openai.chat"], "models": ["custom-model"]}
         with Cortexd(bench.build, {"local": provider}) as cortexd:
-            (cortexd.directory.path / "key").write_text("sk-bench")
             cortexd.request("provider.key.set", name="local", slot="default", value="sk-bench")
             ours = [cortexd.path("model/local/custom-model"), "hello"]
             body = json.dumps({"model": "custom-model", "stream": True, "messages": [{"role": "user", "content": "hello"}]})

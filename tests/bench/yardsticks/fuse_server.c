@@ -1,7 +1,7 @@
 // The least a low-level libfuse server can do: one thread, constants for answers. What it reaches is what the kernel and
 // libfuse allow; cortexd is compared with it.
 //     fuse_server MOUNTPOINT TIMEOUT_SECONDS
-// In the root: `control`, a small file with one xattr, opened as cortexd opens control files; `dir` with 1000 files.
+// In the root: `control`, a small file with one xattr, opened as cortexd opens control files; `dir` with 2000 entries.
 #define FUSE_USE_VERSION 312
 #include <errno.h>
 #include <fuse_lowlevel.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { kRoot = 1, kControl = 2, kDirectory = 3, kFirstFile = 10, kFiles = 1000 };
+enum { kRoot = 1, kControl = 2, kDirectory = 3, kFirstFile = 10, kFiles = 2000 };
 
 static const char text[] = "auto\n";
 static const char attributeValue[] = "model/debug/echo";
@@ -46,8 +46,8 @@ static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
         id = kControl;
     else if (parent == kRoot && strcmp(name, "dir") == 0)
         id = kDirectory;
-    else if (parent == kDirectory && name[0] == 'f')
-        id = kFirstFile + (fuse_ino_t)atoi(name + 1);
+    else if (parent == kDirectory && strncmp(name, "file-", 5) == 0)
+        id = kFirstFile + (fuse_ino_t)atoi(name + 5);
     if (id == 0) {
         fuse_reply_err(request, ENOENT);
         return;
@@ -106,8 +106,8 @@ static void listDirectory(fuse_req_t request, fuse_ino_t id, size_t size, off_t 
     size_t used = 0;
     const off_t end = buffer && id == kDirectory ? kFiles : 0;
     for (off_t at = offset; at < end; ++at) {
-        char name[16];
-        snprintf(name, sizeof name, "f%04d", (int)at);
+        char name[24];
+        snprintf(name, sizeof name, "file-%04d", (int)at);
         const struct fuse_entry_param entry = entryOf(kFirstFile + (fuse_ino_t)at);
         const size_t wanted = fuse_add_direntry_plus(request, buffer + used, size - used, name, &entry, at + 1);
         if (wanted > size - used)
