@@ -55,6 +55,13 @@ void putAt(int fd, int place)
         ::close(place);
 }
 
+int unreadBytes(int pipe)
+{
+    int count = 0;
+    require(::ioctl(pipe, FIONREAD, &count) == 0, "FIONREAD");
+    return count;
+}
+
 } // namespace
 
 std::string runnerPath()
@@ -213,12 +220,8 @@ bool RunnerProcess::waitForOutput(std::string_view text)
 
 void RunnerProcess::interrupt(int number) const { ::kill(m_pid, number); }
 
-int RunnerProcess::unreadInput() const
-{
-    int count = 0;
-    require(::ioctl(m_input.get(), FIONREAD, &count) == 0, "FIONREAD");
-    return count;
-}
+int RunnerProcess::unreadInput() const { return unreadBytes(m_input.get()); }
+int RunnerProcess::unreadOutput() const { return unreadBytes(m_out.get()); }
 
 bool RunnerProcess::isRunning()
 {

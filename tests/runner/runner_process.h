@@ -62,6 +62,8 @@ public:
     void interrupt(int number) const;
     // Bytes that the runner has not read from its input yet.
     int unreadInput() const;
+    // Bytes of its output that were not read here yet.
+    int unreadOutput() const;
     bool isRunning();
     // Closes the input, reads both streams to their end and waits.
     Ended finish();
