@@ -1,6 +1,8 @@
 #include "daemon/fs/bridge/fuse_mount.h"
 
 #include "common/base/logging.h"
+#include "common/base/unique_fd.h"
+#include "daemon/fs/bridge/mount_table.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -9,6 +11,7 @@
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <sys/mount.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -61,6 +64,9 @@ Result<std::unique_ptr<FuseMount>> FuseMount::mount(const std::string &mountpoin
         return errors::fromErrno(error, "mount " + mountpoint);
     }
     mount->m_isMounted = true;
+    mount->m_mountpoint = mountpoint;
+    if (const auto mounted = mountedAt(mountpoint))
+        mount->m_connection = mounted->minor;
     const fuse_custom_io io = {&writeDevice, &readDevice, nullptr, nullptr};
     if (fuse_session_custom_io(mount->m_session, &io, mount->descriptor()) != 0)
         return errors::io("libfuse refused its device functions");
@@ -77,10 +83,28 @@ FuseMount::~FuseMount()
     std::free(m_buffer.mem);
 }
 
+// The kernel does it when the last descriptor of the device is closed. A child that was forked and executed nothing holds
+// one, and whoever waits for an answer would wait for that child.
+void FuseMount::abortConnection()
+{
+    // Somebody may have unmounted it, and another mount may have the place or the number by now.
+    const auto mounted = mountedAt(m_mountpoint);
+    if (!mounted || mounted->minor != m_connection)
+        return;
+    if (::umount2(m_mountpoint.c_str(), MNT_FORCE | MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        return;
+    // Not root: the file belongs to the user who mounted, where fusectl is there.
+    const std::string file = "/sys/fs/fuse/connections/" + std::to_string(m_connection) + "/abort";
+    const UniqueFd control(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (control.isValid() && ::write(control.get(), "1", 1) != 1)
+        qCDebug(lcFs, "%s: %d", file.c_str(), errno);
+}
+
 void FuseMount::unmount()
 {
     if (!std::exchange(m_isMounted, false))
         return;
+    abortConnection();
     fuse_session_unmount(m_session);
 }
 

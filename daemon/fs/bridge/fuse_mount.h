@@ -27,7 +27,7 @@ public:
     // ENODEV: the mount is gone. Another errno: the device failed.
     int serveOne();
     void invalidate(const Invalidation &what);
-    // Lazily where somebody is inside. Idempotent.
+    // Lazily where somebody is inside, and aborts what waits for an answer. Idempotent.
     void unmount();
 
     std::uint64_t requests() const { return m_requests.load(std::memory_order_relaxed); }
@@ -35,12 +35,15 @@ public:
 
 private:
     explicit FuseMount(void *context) : m_context(context) {}
+    void abortConnection();
     void count(const fuse_buf &buffer);
     static ssize_t readDevice(int fd, void *buffer, size_t size, void *userdata);
     static ssize_t writeDevice(int fd, iovec *parts, int count, void *userdata);
 
     fuse_session *m_session = nullptr;
     void *m_context;
+    std::string m_mountpoint;
+    unsigned m_connection = 0; // its name in fusectl
     fuse_buf m_buffer = {};
     bool m_isMounted = false;
     bool m_isInitialised = false; // the answer to INIT has left

@@ -43,7 +43,11 @@ std::optional<MountedHere> mountedAt(std::string_view mountInfo, std::string_vie
             ++dash;
         if (dash + 1 >= fields.size() || unescape(fields[4]) != path)
             continue;
-        found = MountedHere{std::string(path), fields[dash + 1]}; // a later line lies above an earlier one
+        const std::size_t colon = fields[2].find(':');
+        const char *minor = colon == std::string::npos ? "" : fields[2].c_str() + colon + 1;
+        // A later line lies above an earlier one.
+        found = MountedHere{std::string(path), fields[dash + 1],
+                            static_cast<unsigned>(std::strtoul(minor, nullptr, 10))};
     }
     return found;
 }

@@ -8,8 +8,9 @@
 namespace cortexfs::fs {
 
 struct MountedHere {
-    std::string path; // as the kernel names it
-    std::string type; // "fuse.cortexfs"
+    std::string path;   // as the kernel names it
+    std::string type;   // "fuse.cortexfs"
+    unsigned minor = 0; // of its device number; the name of a FUSE connection in fusectl
     bool isOurs() const { return type == "fuse.cortexfs"; }
 };
 
