@@ -25,6 +25,9 @@ struct Places {
     std::string providersDir() const { return config + "/providers.d"; }
     std::string configFile() const { return config + "/cortexd.json"; }
     std::string installedTree() const { return state + "/storage/current"; }
+    std::string routeFile() const { return installedTree() + "/model/route"; }
+    std::string geoDir() const { return state + "/geo"; }                          // geosite.dat geoip.dat *.mmdb
+    std::string limitsCache() const { return state + "/cache/model-limits.json"; } // context limits of models.dev
     std::string secretsDir() const { return state + "/secrets/provider"; }
     std::string lockFile() const { return state + "/cortexd.lock"; }
 };

@@ -6,8 +6,11 @@
 // a string (or a number) of at most 256 bytes as JSON text.
 // Over 1 MiB: EMSGSIZE and close.
 //
-// Every peer may exec, status, doctor, provider.list, provider.get, model.list. The others need uid 0, the daemon's own
-// uid, or the group `cortexfs`: EACCES.
+// Every peer may exec, status, doctor, provider.list, provider.get, provider.preset.list, model.list, route.get,
+// route.check, route.explain, metrics. The others need uid 0, the daemon's own uid, or the group `cortexfs`: EACCES.
+//
+// A put carries the etag of the text it was made from ("" for a file that must not be there yet): ESTALE when the file has
+// changed meanwhile, and nothing is written. Every put is checked as the file would be when read: EINVAL leaves the old one.
 //
 //   exec        {object:"model/P/M", argv:[TEXT], stdin:TEXT|null, stdin_open:BOOL?, cwd, tty:BOOL}
 //               With "stdin_open":true more follows as {"op":"stdin","id":ID,"data":TEXT,"eof":BOOL} (same id, no reply);
@@ -34,6 +37,23 @@
 //   provider.get  {name} -> name file etag config:{the file's JSON} slots:[{name,state:"filled"|"invalid",reason?}]
 //   provider.key.set    {name, slot="default", value} -> name slot
 //   provider.key.remove {name, slot="default"}        -> name slot      ENOENT when there is none
+//   provider.put    {name, etag, config:{the file's JSON}} -> name file etag
+//                   writes providers.d/<file>, refreshes. With etag "" a new file <name>.json: EEXIST when there is one.
+//                   Key order and unknown keys are kept as given; EINVAL with JSON pointers.
+//   provider.remove {name, etag} -> name file      moves the file away for good; keys stay (provider.key.remove)
+//   provider.preset.list -> presets:[{name,aliases:[...],state:"absent"|"installed"|"changed",config:{...}}]
+//   provider.preset.install {name, force:BOOL?} -> name file action:"installed"|"unchanged"|"replaced"
+//                   EEXIST: a changed file is there and force is not set
+//   provider.models.refresh {name, save:BOOL?} -> name models:[{id,new:BOOL,limit:N?}] added:N removed:[id...] saved:BOOL
+//                   asks the provider's own list over the real route; save adds what is new to `models` of the file
+//   limits.refresh -> models:N url etag?            replaces the limits cache, refreshes; a failure keeps the old cache
+//   route.get     -> text etag exists:BOOL          EMSGSIZE when it does not fit into a frame (read model/route then)
+//   route.put     {text, etag} -> etag              EINVAL with "line N, column M"; "" as text removes the file
+//   route.check   {text?} -> ok:BOOL rules:N groups:N error:{code,message,line,column}? warnings:[{line,message}]
+//                   without text the stored table
+//   route.explain {model:"P/M", pname?, ip?} -> model line rule group transport base_url socket? slot
+//                   key:"filled"|"missing"|"none" warnings:[TEXT]      no network call: without ip, a dip rule on a host
+//                   that is no address does not match and is named in warnings
 //   provider.test {name, model?} -> model ok:BOOL transport slot rule status:N first_token_ms total_ms
 //                                   error:{code,message}?  (a failed test is a result, not an error)
 //   metrics     -> runs_total runs_live exec_total fuse_requests uptime_ms

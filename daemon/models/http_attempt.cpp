@@ -25,7 +25,7 @@ HttpAttempt::~HttpAttempt() { cancel(); }
 
 void HttpAttempt::start()
 {
-    const providers::EgressQuery query{*m_entry.provider, m_entry.ref, m_request.caller.programName};
+    const providers::EgressQuery query{*m_entry.provider, m_entry.ref, m_entry.nativeId, m_request.caller.programNames};
     // The answer may come when we are gone.
     m_services.egress.resolve(query, [self = QPointer<HttpAttempt>(this)](Result<providers::Egress> egress) {
         if (self && !self->m_over)

@@ -7,8 +7,10 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -19,7 +21,8 @@ struct Caller {
     uid_t uid = 0;
     gid_t gid = 0;
     pid_t pid = 0;
-    std::string programName; // pname of the route table
+    // Names of the program that asks, for the pname rules of the route table; called on the Qt thread, during the run.
+    std::function<std::vector<std::string>()> programNames;
 };
 
 struct RunRequest {

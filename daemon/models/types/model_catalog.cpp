@@ -85,6 +85,25 @@ std::string ModelActivity::logText() const
     return out;
 }
 
+void ModelActivity::startCooldown(Cooldown cooldown)
+{
+    cooldown.reason = logging::escapeControl(cooldown.reason);
+    const std::lock_guard lock(m_mutex);
+    m_cooldown = std::move(cooldown);
+}
+
+void ModelActivity::endCooldown()
+{
+    const std::lock_guard lock(m_mutex);
+    m_cooldown.reset();
+}
+
+std::optional<ModelActivity::Cooldown> ModelActivity::cooldown(std::int64_t nowMs) const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_cooldown && m_cooldown->untilMs > nowMs ? m_cooldown : std::nullopt;
+}
+
 std::string controlText(const ModelEntry &entry, Control control)
 {
     switch (control) {

@@ -33,9 +33,21 @@ public:
     void appendLog(std::string line);
     std::string logText() const;
 
+    // Why a model is not asked for the moment; shown in `status`.
+    struct Cooldown {
+        std::int64_t untilMs = 0; // wall clock
+        int errnoNumber = 0;
+        std::string reason;
+    };
+    void startCooldown(Cooldown cooldown);
+    void endCooldown();
+    // Nothing when it is over at `nowMs` (wall clock).
+    std::optional<Cooldown> cooldown(std::int64_t nowMs) const;
+
 private:
     mutable std::mutex m_mutex;
     std::vector<std::string> m_lines; // empty until the first run: most models of a catalogue are never called
+    std::optional<Cooldown> m_cooldown;
 };
 
 struct ModelEntry {

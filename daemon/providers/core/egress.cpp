@@ -16,7 +16,12 @@ std::string_view transportWord(Transport transport)
 
 void DirectEgress::resolve(const EgressQuery &query, Done done)
 {
-    done(Egress{Transport::Direct, query.provider.baseUrl, std::string(kDefaultSlot), "fallback: direct"});
+    Egress egress;
+    egress.baseUrl = query.provider.baseUrl;
+    egress.slot = std::string(kDefaultSlot);
+    egress.group = "direct";
+    egress.rule = "fallback: direct";
+    done(std::move(egress));
 }
 
 } // namespace cortexfs::providers

@@ -30,6 +30,7 @@ struct HttpRequest {
     enum class Method { Get, Post };
     Method method = Method::Post;
     std::string url;                 // absolute, http or https
+    std::string unixSocket;          // absolute path: HTTP over this socket; the URL then gives Host and path
     std::vector<HttpHeader> headers; // a later one replaces an earlier one of the same name
     std::string body;
     std::optional<HttpCredential> credential; // nothing: no such header at all
