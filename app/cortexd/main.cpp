@@ -1,5 +1,6 @@
 #include "app/cortexd/options.h"
 
+#include "common/base/core_dump.h"
 #include "common/base/files.h"
 #include "common/base/logging.h"
 #include "common/base/unique_fd.h"
@@ -76,6 +77,7 @@ void announce(const std::string &readyLine)
 
 int main(int argc, char **argv)
 {
+    forbidCoreDumps();
     const Result<CommandLine> line = parseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
     if (!line)
         return complain(line.error(), kExitUsage);

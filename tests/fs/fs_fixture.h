@@ -104,7 +104,7 @@ struct CommandResult {
 };
 CommandResult shell(const std::string &command, const std::string &directory = "/", int timeoutMs = 60'000);
 
-// In a child with this uid and gid and no groups; gives what `body` gives (an errno, 0 is fine).
+// On a thread with this uid and gid and only these groups; gives what `body` gives (an errno, 0 is fine).
 int asUser(uid_t uid, const std::function<int()> &body, const std::vector<gid_t> &groups = {});
 
 // A file beside the mount, without the care of files::replace.

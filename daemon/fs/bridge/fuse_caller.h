@@ -8,7 +8,7 @@ namespace cortexfs::fs {
 
 class FuseCaller : private GroupSource {
 public:
-    explicit FuseCaller(fuse_req_t request) : m_request(request)
+    explicit FuseCaller(fuse_req_t request)
     {
         const fuse_ctx *context = fuse_req_ctx(request);
         m_caller = {context->uid, context->gid, context->pid, this};
@@ -20,7 +20,6 @@ public:
 private:
     std::vector<gid_t> groups() const override;
 
-    fuse_req_t m_request;
     Caller m_caller;
 };
 

@@ -4,6 +4,7 @@
 #include "app/ctx/core/invocation.h"
 #include "app/ctx/core/session.h"
 #include "app/ctx/core/text.h"
+#include "common/base/core_dump.h"
 
 namespace cortexfs::ctx::provider_command {
 
@@ -60,6 +61,7 @@ Result<int> set(const Invocation &invocation)
         return reachable.error();
     std::string id;
     Result<control::Client> client = errors::cancelled("");
+    forbidCoreDumps();
     {
         const Result<SecretString> key = readKey("Key for " + escaped(place.provider) + " (slot " + escaped(place.slot)
                                                  + "), not shown as you type: ");
