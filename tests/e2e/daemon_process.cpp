@@ -119,9 +119,36 @@ void DaemonProcess::writeKey(const QString &provider, const std::string &key)
 
 bool DaemonProcess::start(const QStringList &extra)
 {
-    QStringList arguments = {QStringLiteral("--mount"), mount(), QStringLiteral("--config"),  config(),
-                             QStringLiteral("--state"), state(), QStringLiteral("--runtime"), runtime()};
-    m_process.start(binary("cortexd"), arguments + extra);
+    m_process.start(binary("cortexd"), arguments() + extra);
+    return waitUntilReady();
+}
+
+bool DaemonProcess::startAs(uid_t uid)
+{
+    const QString id = QString::number(uid);
+    // The build may lie where only root goes.
+    const QString copy = base() + QStringLiteral("/cortexd");
+    if (!QFile::copy(binary("cortexd"), copy))
+        return false;
+    const Outcome owned = shell(QStringLiteral("chown -R %1:%1 '%2' && chmod 0755 '%3'").arg(id, base(), copy));
+    if (owned.exitCode != 0)
+        return false;
+    m_process.start(QStringLiteral("/usr/bin/setpriv"),
+                    QStringList{QStringLiteral("--reuid"), id, QStringLiteral("--regid"), id,
+                                QStringLiteral("--clear-groups"), copy, QStringLiteral("--user"),
+                                QStringLiteral("--no-fuse")}
+                        + arguments());
+    return waitUntilReady();
+}
+
+QStringList DaemonProcess::arguments() const
+{
+    return {QStringLiteral("--mount"), mount(), QStringLiteral("--config"),  config(),
+            QStringLiteral("--state"), state(), QStringLiteral("--runtime"), runtime()};
+}
+
+bool DaemonProcess::waitUntilReady()
+{
     if (!m_process.waitForStarted(5'000))
         return false;
     QDeadlineTimer deadline(20'000);

@@ -53,6 +53,8 @@ public:
 
     // False when the ready line does not come; log() then says why.
     bool start(const QStringList &extra = {});
+    // As another user, without a mount; for root.
+    bool startAs(uid_t uid);
     // SIGTERM and wait; the exit code, -1 when it had to be killed.
     int stop();
     void kill(); // SIGKILL and wait
@@ -63,6 +65,9 @@ public:
     Outcome ctx(const QStringList &arguments, const std::string &input = {});
 
 private:
+    QStringList arguments() const;
+    bool waitUntilReady();
+
     QTemporaryDir m_dir;
     QProcess m_process;
     std::string m_readyLine;
