@@ -155,7 +155,11 @@ void HttpPressureTest::fastStreamDoesNotHoldUpTheLoop()
     const LoopWatch watch;
     StreamProbe probe(transport, postTo(*server));
     probe.discard = true;
+    std::size_t largest = 0;
+    connect(probe.stream(), &providers::HttpStream::dataReceived, this,
+            [&](std::string_view bytes) { largest = std::max(largest, bytes.size()); });
     QVERIFY(probe.runUntilOver(60'000));
+    QVERIFY2(largest <= 128 * 1024, std::to_string(largest).c_str());
     QCOMPARE(probe.received, total / pattern.size() * chatDelta("hello").size());
     QVERIFY2(watch.longestWorkMs() < 250, std::to_string(watch.longestWorkMs()).c_str());
 }

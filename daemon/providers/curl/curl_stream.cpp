@@ -19,6 +19,9 @@ namespace {
 
 // One read. A paused stream holds one, and one that was ready to be delivered.
 constexpr long kReadBuffer = 64 * 1024;
+// libcurl 7.88 reads a hundred times in a row while the socket has more. It is stopped here, so that a fast reply neither
+// grows in memory nor starves the others.
+constexpr std::size_t kReadPerTurn = 64 * 1024;
 // How much of a reply whose meaning is complete is worth reading for a warm connection.
 constexpr int kDrainMs = 300;
 constexpr std::size_t kDrainBytes = 64 * 1024;
@@ -184,11 +187,9 @@ std::size_t CurlStream::handleBody(char *data, std::size_t size, std::size_t cou
     const std::size_t length = size * count;
     if (self.m_isDraining) {
         self.m_drained += length;
-        if (self.m_drained > kDrainBytes)
-            self.touch();
-        return length;
+        return self.m_drained > kDrainBytes ? CURL_WRITEFUNC_ERROR : length;
     }
-    if (self.m_isPaused) {
+    if (self.m_isPaused || self.m_body.size() >= kReadPerTurn) {
         self.m_isHeld = true;
         return CURL_WRITEFUNC_PAUSE;
     }
@@ -220,6 +221,7 @@ void CurlStream::finish(CURLcode code)
         return;
     }
     m_timer.stop();
+    m_isHeld = false; // gone with the exchange, if it broke off while we were paused
     m_result = code != CURLE_OK && m_refusal ? m_refusal : failureFrom(outcome);
     touch();
 }
@@ -241,9 +243,10 @@ void CurlStream::touch()
 void CurlStream::deliver()
 {
     m_isTouched = false;
-    resume();
+    if (m_body.empty())
+        resume();
     if (m_isDraining) {
-        if (m_result || m_drained > kDrainBytes) {
+        if (m_result) {
             drop();
             deleteLater();
         }
@@ -265,7 +268,11 @@ void CurlStream::deliver()
         piece.clear();
         m_body.swap(piece); // keeps its memory
     }
-    if (mayGoOn() && !m_isPaused && m_result)
+    if (!mayGoOn() || m_isPaused)
+        return;
+    if (m_isHeld)
+        touch();
+    else if (m_result)
         end(*m_result);
 }
 
