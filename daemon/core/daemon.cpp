@@ -4,7 +4,7 @@
 #include "common/base/files.h"
 #include "common/base/logging.h"
 #include "daemon/core/operations.h"
-#include "daemon/providers/core/qnam_transport.h"
+#include "daemon/providers/curl/curl_transport.h"
 
 #include <algorithm>
 #include <csignal>
@@ -101,7 +101,7 @@ Result<void> Daemon::bringUp()
     if (Result<void> loaded = m_runtime->load(); !loaded)
         return loaded;
     m_egress = std::make_unique<providers::DirectEgress>();
-    m_http = std::make_unique<providers::QnamTransport>();
+    m_http = std::make_unique<providers::CurlTransport>();
     m_models = std::make_unique<models::ModelService>(
         models::ModelServices{[this] { return m_runtime->snapshot().load()->catalog; }, m_runtime->secrets(), *m_egress,
                               *m_http, systemClock()});

@@ -95,7 +95,7 @@ void RunErrnoTest::serverBehaviourHasItsErrno_data()
             peer.reset();
         },
         ECONNRESET);
-    row("something that is no HTTP", answering("220 mail.example ESMTP\r\n\r\n"), ECONNRESET);
+    row("something that is no HTTP", answering("220 mail.example ESMTP\r\n\r\n"), EBADMSG);
     row("chunked stream cut in the middle", answering(streamHead() + chunk(chatDelta("hel"))), ECONNRESET, true);
     row("stream that ends without its terminal signal", answering(stream(chatDelta("hel"))), ECONNRESET, true);
     row("close-delimited stream that ends without its terminal signal",

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/models/model_service.h"
-#include "daemon/providers/core/qnam_transport.h"
+#include "daemon/providers/curl/curl_transport.h"
 #include "tests/support/event_collector.h"
 #include "tests/support/temp_dir.h"
 
@@ -35,7 +35,7 @@ private:
     std::shared_ptr<const models::ModelCatalog> m_catalog;
     providers::SecretStore m_secrets;
     providers::DirectEgress m_egress;
-    providers::QnamTransport m_http;
+    providers::CurlTransport m_http;
     models::ModelService m_service;
 };
 
