@@ -143,7 +143,7 @@ void writeModel(json::Writer &writer, const models::ModelEntry &entry)
     else
         writer.null();
     writer.field("session", entry.hasSocket ? "socket" : "none");
-    writer.field("state", entry.isConfigured ? "ready" : "unconfigured").endObject();
+    writer.field("state", models::stateWord(entry)).endObject();
 }
 
 void writeAliases(json::Writer &writer, const models::ModelCatalog &catalog, const std::string &mount)
@@ -312,6 +312,7 @@ void handleProviderTest(const OperationContext &context, const Request &request,
     run.conversation.messages.push_back(std::move(message));
     run.conversation.maxTokens = 16;
     run.caller = {request.peer.uid, request.peer.gid, request.peer.pid, {}};
+    run.isProbe = true;
 
     models::ModelRun *live = context.models.createRun(std::move(run)).release();
     live->setParent(&context.server);

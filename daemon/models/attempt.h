@@ -6,6 +6,7 @@
 
 #include <QObject>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,7 @@ struct AttemptFacts {
     std::string transport; // direct | http | unix | builtin
     std::string slot;
     int httpStatus = 0;
+    std::size_t receivedBytes = 0; // of the body
 };
 
 // Emits produced any number of times, then ended once; nothing from within start(), nothing after cancel().

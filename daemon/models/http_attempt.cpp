@@ -14,8 +14,8 @@ constexpr std::string_view kRedacted = "[redacted]";
 } // namespace
 
 HttpAttempt::HttpAttempt(const ModelServices &services, const Candidate &candidate, const wire::WireFormat &format,
-                         const RunRequest &request)
-    : m_services(services), m_entry(*candidate.entry), m_format(format), m_request(request)
+                         const RunRequest &request, std::size_t mostBytes)
+    : m_services(services), m_entry(*candidate.entry), m_format(format), m_request(request), m_mostBytes(mostBytes)
 {
     m_idleTimer.setSingleShot(true);
     connect(&m_idleTimer, &QTimer::timeout, this, &HttpAttempt::handleIdleTimer);
@@ -75,7 +75,7 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     Result<std::unique_ptr<providers::HttpStream>> stream = m_services.http.open(std::move(request));
     if (!stream)
         return stream.error();
-    m_decoder = std::make_unique<wire::ResponseDecoder>(m_format, std::move(encoded->toolNames));
+    m_decoder = std::make_unique<wire::ResponseDecoder>(m_format, std::move(encoded->toolNames), m_mostBytes);
     m_stream = std::move(*stream);
     connectStream();
     return {};
@@ -113,6 +113,7 @@ void HttpAttempt::handleHead(const providers::HttpHead &head)
 
 void HttpAttempt::handleData(std::string_view bytes)
 {
+    m_facts.receivedBytes += bytes.size();
     std::vector<abi::Event> events;
     m_decoder->onBytes(bytes, events);
     // Comments and pings are life, not progress: they do not re-arm the timer.

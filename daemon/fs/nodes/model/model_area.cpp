@@ -126,8 +126,27 @@ bool ModelArea::isAnnounced(const RuntimeSnapshot &snapshot, std::uint32_t seria
     return found == m_changed.end() || found->second.tv_sec + kUnsettledSeconds < now().tv_sec;
 }
 
+// Whether the text is that of a cooldown, or the kernel may still believe its size.
+bool ModelArea::isCoolingDown(const ModelEntry &model) const
+{
+    const timespec time = now();
+    if (models::stateWord(model) == "cooldown") {
+        m_cooling[model.serial] = time.tv_sec;
+        return true;
+    }
+    const auto found = m_cooling.find(model.serial);
+    if (found == m_cooling.end())
+        return false;
+    if (found->second + kUnsettledSeconds >= time.tv_sec)
+        return true;
+    m_cooling.erase(found);
+    return false;
+}
+
 std::size_t ModelArea::metadataSize(const RuntimeSnapshot &snapshot, const ModelEntry &model) const
 {
+    if (isCoolingDown(model))
+        return models::metadataText(model, m_context.runner).size();
     const auto &catalog = snapshot.catalog;
     if (m_sizedCatalog.owner_before(catalog) || catalog.owner_before(m_sizedCatalog)) {
         m_sizedCatalog = catalog;
@@ -327,7 +346,8 @@ ErrnoOr<OpenedFile> ModelArea::open(const Caller &caller, NodeId node, int flags
         return editControl(*control, std::move(*text), flags);
     OpenedFile opened;
     opened.file = std::make_unique<TextFile>(std::move(*text));
-    opened.directIo = kind != Executable || !isAnnounced(*snapshot, static_cast<std::uint32_t>(keyOf(node)));
+    opened.directIo = kind != Executable || !isAnnounced(*snapshot, static_cast<std::uint32_t>(keyOf(node)))
+                      || isCoolingDown(*modelOf(*snapshot, node));
     opened.keepCache = !opened.directIo;
     return opened;
 }
