@@ -21,6 +21,7 @@ struct AttemptOutcome {
 struct AttemptFacts {
     std::string transport; // direct | http | unix | builtin
     std::string slot;
+    std::string rule; // of the route table
     int httpStatus = 0;
 };
 
