@@ -22,6 +22,7 @@ struct AttemptOutcome {
 struct AttemptFacts {
     std::string transport; // direct | http | unix | builtin
     std::string slot;
+    std::string rule; // of the route table
     int httpStatus = 0;
     std::size_t receivedBytes = 0; // of the body
 };

@@ -322,6 +322,7 @@ void CandidateRun::takeFacts()
         return;
     m_report.transport = m_attempt->facts().transport;
     m_report.slot = m_attempt->facts().slot;
+    m_report.rule = m_attempt->facts().rule;
     m_report.httpStatus = m_attempt->facts().httpStatus;
 }
 

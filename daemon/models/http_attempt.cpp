@@ -41,6 +41,7 @@ void HttpAttempt::handleEgress(Result<providers::Egress> egress)
     }
     m_facts.transport = providers::transportWord(egress->transport);
     m_facts.slot = egress->slot;
+    m_facts.rule = egress->rule;
     if (const Result<void> sent = send(*egress); !sent)
         endLater(sent.error());
 }
@@ -61,6 +62,7 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
 
     providers::HttpRequest request;
     request.url = std::move(*url);
+    request.unixSocket = egress.socketPath;
     request.headers = std::move(encoded->headers);
     request.headers.insert(request.headers.end(), provider.headers.begin(), provider.headers.end());
     request.body = std::move(encoded->body);
@@ -81,14 +83,16 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     return {};
 }
 
-// Nothing, where the endpoint does without and there is none.
+// Nothing: key(none), or an endpoint that does without and has none. A slot that a rule names has to be there.
 Result<std::optional<SecretString>> HttpAttempt::keyFor(const providers::Egress &egress)
 {
     const config::ProviderConfig &provider = *m_entry.provider;
+    if (egress.slot.empty())
+        return std::optional<SecretString>();
     Result<SecretString> key = m_services.secrets.get(provider.name, egress.slot);
     if (key)
         return std::optional(std::move(*key));
-    if (provider.needsKey)
+    if (provider.needsKey || egress.slot != providers::kDefaultSlot)
         return key.error();
     if (m_services.secrets.state(provider.name, egress.slot).state == providers::SlotState::Rejected)
         qCWarning(lcProvider, "%s", key.error().message().c_str());

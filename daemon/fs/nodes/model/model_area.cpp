@@ -191,6 +191,7 @@ ErrnoOr<Attr> ModelArea::attributesOf(const RuntimeSnapshot &snapshot, NodeId no
         const ErrnoOr<struct stat> info = routeStat();
         Attr attr = projectedAttr(owner, node, S_IFREG | 0644, info ? static_cast<std::size_t>(info->st_size) : 0, 1,
                                   info ? info->st_mtim : owner.born);
+        attr.seconds = kUncachedSeconds; // also written past the tree, through the control socket
         return attr;
     }
     case Staged:
@@ -224,6 +225,14 @@ ErrnoOr<Entry> ModelArea::entryOf(const RuntimeSnapshot &snapshot, NodeId node) 
     return projectedEntry(*attr);
 }
 
+ErrnoOr<Entry> ModelArea::routeEntry(const RuntimeSnapshot &snapshot) const
+{
+    ErrnoOr<Entry> entry = entryOf(snapshot, id(0, Route));
+    if (entry)
+        entry->seconds = kUncachedSeconds;
+    return entry;
+}
+
 ErrnoOr<Attr> ModelArea::attributes(const Caller &, NodeId node, OpenFile *)
 {
     return attributesOf(*m_context.snapshot.load(), node);
@@ -241,7 +250,7 @@ ErrnoOr<Entry> ModelArea::lookup(const Caller &caller, NodeId parent, std::strin
         if (const ModelAlias *alias = catalog.alias(name))
             return entryOf(*snapshot, aliasId(*alias));
         if (name == kRoute && routeStat())
-            return entryOf(*snapshot, id(0, Route));
+            return routeEntry(*snapshot);
         break;
     }
     case Provider: {
@@ -300,7 +309,7 @@ ErrnoOr<std::string> ModelArea::textOf(const RuntimeSnapshot &snapshot, NodeId n
 {
     if (kindOf(node) == Route) {
         m_context.credentials.assumeDaemon();
-        Result<std::string> text = files::readRegularAt(m_backing.get(), std::string(kRoute), limits::kControlFile);
+        Result<std::string> text = files::readRegularAt(m_backing.get(), std::string(kRoute), limits::kRouteFile);
         if (text)
             return std::move(*text);
         return text.error().number() == ENOENT ? ErrnoOr<std::string>(std::string()) : Errno{text.error().number()};

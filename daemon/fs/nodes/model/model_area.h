@@ -86,6 +86,7 @@ private:
     bool isCoolingDown(const models::ModelEntry &model) const;
     std::size_t metadataSize(const RuntimeSnapshot &snapshot, const models::ModelEntry &model) const;
     ErrnoOr<struct stat> routeStat() const;
+    ErrnoOr<Entry> routeEntry(const RuntimeSnapshot &snapshot) const;
     std::string liveSocket(const models::ModelEntry &model) const;
     bool isLive(const models::ModelEntry &model) const;
     timespec changedAt(std::uint32_t serial) const;
@@ -108,6 +109,7 @@ private:
     ControlStorage &storage() { return *this; }
     std::optional<ControlRef> controlNamed(NodeId directory, std::string_view name) override;
     int mayChangeControl(const Caller &caller, const ControlRef &control) override;
+    std::size_t stagedBytes(NodeId directory) const override;
     int checkControl(const ControlRef &control, std::string_view text) const override;
     void commitControl(const Caller &caller, const ControlRef &control, std::string text,
                        std::function<void(int)> done) override;
