@@ -327,7 +327,7 @@ void OperationsTest::providerGet()
     QVERIFY(fixture.runtime->secrets().set("near", "default", SecretString("sk-3")));
     QCOMPARE(::chmod((fixture.places.secretsDir() + "/far/office").c_str(), 0644), 0);
     const json::Value reply = fixture.ask("provider.get", R"("name":"far")");
-    QCOMPARE(keysOf(reply), std::string("id type name file etag config slots"));
+    QCOMPARE(keysOf(reply), std::string("id type name file etag text config slots"));
     QCOMPARE(reply["config"].toJson(), text); // as it stands there, order and unknown keys kept
     QCOMPARE(str(reply["etag"]).size(), std::size_t(32));
     QCOMPARE(reply["slots"].size(), std::size_t(2));
@@ -417,7 +417,7 @@ void OperationsTest::keySetByAHalfClosedClient()
     QVERIFY(client.send("{\"op\":\"provider.key.set\",\"id\":\"k\",\"name\":\"far\",\"value\":\"x\"}\n"));
     client.halfClose();
     QVERIFY(turnUntil([&] { return client.isAtEnd(); }));
-    QCOMPARE(client.take(), std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\"}\n"));
+    QCOMPARE(client.take(), std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\",\"declared\":false}\n"));
 }
 
 void OperationsTest::theKeyIsShownNowhere()
