@@ -24,7 +24,8 @@ public:
     {
         if (!ControlFixture::start())
             return false;
-        registerOperations(*server, OperationContext{*runtime, *models, *server, [] { return false; },
+        m_route = std::make_unique<providers::RouteEgress>(places.routeFile(), places.geoDir());
+        registerOperations(*server, OperationContext{*runtime, *models, *server, *m_route, [] { return false; },
                                                      [] { return std::uint64_t(42); }, systemClock().monotonicMs()});
         return true;
     }
@@ -42,6 +43,7 @@ public:
     const std::string &text() const { return m_text; }
 
 private:
+    std::unique_ptr<providers::RouteEgress> m_route;
     std::string m_text;
     std::vector<json::Document> m_documents;
 };
