@@ -20,20 +20,11 @@ bool matchesPattern(const Value &value, std::string_view text)
     return value.isPrefix ? text.starts_with(value.text) : text == value.text;
 }
 
-// A pattern without a slash means the model's own name, one with a slash the whole provider/model.
-bool matchesModel(const Value &value, const Query &query)
-{
-    if (value.text.find('/') != std::string::npos)
-        return matchesPattern(value, query.model) || matchesPattern(value, query.nativeModel)
-               || matchesPattern(value, query.provider + "/" + query.nativeModel);
-    const std::string_view projected = std::string_view(query.model).substr(query.model.find('/') + 1);
-    return matchesPattern(value, projected) || matchesPattern(value, query.nativeModel);
-}
-
 } // namespace
 
 Evaluation::Evaluation(const Table &table, const Query &query, const GeoData &geo)
-    : m_table(table), m_query(query), m_geo(geo)
+    : m_table(table), m_query(query), m_geo(geo), m_fullNativeModel(query.provider + "/" + query.nativeModel),
+      m_ownModel(std::string_view(query.model).substr(query.model.find('/') + 1))
 {
     if (const auto literal = parseAddress(query.host))
         m_addresses = std::vector<Address>{*literal};
@@ -73,7 +64,7 @@ Evaluation::Answer Evaluation::matches(const Matcher &matcher)
     case MatcherKind::Dip: return m_addresses ? matchesDip(matcher) : waitFor(Need::Addresses);
     case MatcherKind::Pname: return matchesProgram(matcher) ? Answer::Yes : Answer::No;
     case MatcherKind::Provider: return any([&](const Value &value) { return matchesPattern(value, m_query.provider); });
-    case MatcherKind::Model: return any([&](const Value &value) { return matchesModel(value, m_query); });
+    case MatcherKind::Model: return any([&](const Value &value) { return matchesModel(value); });
     }
     return Answer::No;
 }
@@ -94,9 +85,7 @@ Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher)
         case DomainForm::Suffix: hit = isSuffix(host, value.text); break;
         case DomainForm::Full: hit = host == value.text; break;
         case DomainForm::Keyword: hit = host.find(value.text) != std::string::npos; break;
-        case DomainForm::Regex:
-            hit = QRegularExpression(QString::fromStdString(value.text)).match(QString::fromStdString(host)).hasMatch();
-            break;
+        case DomainForm::Regex: hit = matchesRegex(value); break;
         case DomainForm::Geosite: {
             if (!m_geo.isLoaded())
                 return waitFor(Need::GeoData);
@@ -110,6 +99,23 @@ Evaluation::Answer Evaluation::matchesDomain(const Matcher &matcher)
             return Answer::Yes;
     }
     return unknown ? Answer::Unknown : Answer::No;
+}
+
+bool Evaluation::matchesRegex(const Value &value)
+{
+    if (m_host.isNull())
+        m_host = QString::fromStdString(m_query.host);
+    return value.pattern->match(m_host).hasMatch();
+}
+
+// A pattern without a slash means the model's own name, one with a slash the whole provider/model.
+bool Evaluation::matchesModel(const Value &value) const
+{
+    if (matchesPattern(value, m_query.nativeModel))
+        return true;
+    if (value.text.find('/') != std::string::npos)
+        return matchesPattern(value, m_query.model) || matchesPattern(value, m_fullNativeModel);
+    return matchesPattern(value, m_ownModel);
 }
 
 Evaluation::Answer Evaluation::matchesDip(const Matcher &matcher)

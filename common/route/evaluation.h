@@ -4,6 +4,8 @@
 
 #include "common/route/route_table.h"
 
+#include <QString>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -57,6 +59,8 @@ private:
     enum class Answer { Yes, No, Unknown, Waiting };
     Answer matches(const Matcher &matcher);
     Answer matchesDomain(const Matcher &matcher);
+    bool matchesRegex(const Value &value);
+    bool matchesModel(const Value &value) const;
     Answer matchesDip(const Matcher &matcher);
     Answer waitFor(Need need);
     bool matchesProgram(const Matcher &matcher);
@@ -64,6 +68,9 @@ private:
     const Table &m_table;
     const Query &m_query;
     const GeoData &m_geo;
+    std::string m_fullNativeModel; // P/native, for model patterns with a slash
+    std::string_view m_ownModel;   // the projected name without its provider
+    QString m_host;                // for regular expressions; made when the first one is reached
     Need m_need = Need::Nothing;
     std::size_t m_rule = 0;
     std::size_t m_matcher = 0;

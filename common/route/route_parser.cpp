@@ -176,9 +176,11 @@ Value domainValue(const LineReader::Argument &argument)
     if (value.text.empty())
         throw Fault{argument.column, "an empty domain"};
     if (value.form == DomainForm::Regex) {
-        const QRegularExpression expression(QString::fromStdString(value.text));
-        if (!expression.isValid())
-            throw Fault{argument.column, "not a regular expression: " + expression.errorString().toStdString()};
+        const auto expression = std::make_shared<QRegularExpression>(QString::fromStdString(value.text));
+        if (!expression->isValid())
+            throw Fault{argument.column, "not a regular expression: " + expression->errorString().toStdString()};
+        expression->optimize();
+        value.pattern = expression;
     } else if (value.text.find_first_of(" \t:/") != std::string::npos) {
         throw Fault{argument.column, "not a domain: " + argument.text};
     }

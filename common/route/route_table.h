@@ -13,10 +13,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+class QRegularExpression;
 
 namespace cortexfs::route {
 
@@ -47,9 +50,10 @@ struct Network {
 struct Value {
     std::string text; // Domain: lower case; the name after geosite: or geoip:
     DomainForm form = DomainForm::Suffix;
-    bool isPrefix = false; // Provider, Model: text without its '*'
-    bool isGeo = false;    // Dip: geoip:NAME
-    Network network;       // Dip, otherwise
+    std::shared_ptr<const QRegularExpression> pattern; // Regex: compiled once, when the table is read
+    bool isPrefix = false;                             // Provider, Model: text without its '*'
+    bool isGeo = false;                                // Dip: geoip:NAME
+    Network network;                                   // Dip, otherwise
 };
 
 struct Matcher {
@@ -63,6 +67,14 @@ struct Rule {
     std::string text;              // as written, without comment and outer blanks
     std::vector<Matcher> matchers; // all of them
     std::string group;
+};
+
+// Something that is allowed and probably not meant.
+struct Warning {
+    int line = 0;
+    std::string message;
+
+    friend bool operator==(const Warning &, const Warning &) = default;
 };
 
 struct Table {
@@ -82,6 +94,19 @@ Table defaultTable();
 
 // EINVAL with "line N, column M" as detail; the first fault decides. EMSGSIZE over limits::kRouteFile.
 Result<Table> parseTable(std::string_view text);
+
+// Rules that can never be reached and groups that nothing leads to, by line. Whether there
+// is data for geosite: and geoip: names is another question: see Table::geositeNames().
+std::vector<Warning> checkTable(const Table &table);
+// The line of the first rule that needs this name; 0: none.
+int lineOfGeoName(const Table &table, MatcherKind kind, std::string_view name);
+
+struct Position {
+    int line = 0;
+    int column = 0;
+};
+// Where parseTable() found the fault, read from the error's detail; nothing for an error without a place.
+std::optional<Position> positionOf(const Error &error);
 
 std::optional<Network> parseNetwork(std::string_view text);
 // 10/8, 172.16/12, 192.168/16, loopback, link-local, CGNAT, unique local and the like.

@@ -3,6 +3,7 @@
 #include "common/base/limits.h"
 #include "common/base/logging.h"
 #include "daemon/models/run_id.h"
+#include "daemon/sockets/program_names.h"
 
 namespace cortexfs::control {
 
@@ -75,6 +76,7 @@ Execution::Execution(const Request &request, const ExecServices &services, socke
     m_caller.uid = request.peer.uid;
     m_caller.gid = request.peer.gid;
     m_caller.pid = request.peer.pid;
+    m_caller.programNames = sockets::programNamesOf(request.peer.pid);
     m_input = joinedWords(request.body["argv"]);
     m_hasArgv = request.body["argv"].size() > 0;
     if (!m_hasArgv) {

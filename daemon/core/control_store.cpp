@@ -4,6 +4,7 @@
 #include "common/base/limits.h"
 #include "common/base/logging.h"
 #include "common/base/unique_fd.h"
+#include "daemon/core/etag.h"
 
 #include <cstdlib>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr mode_t kDirectoryMode = 0755;
 constexpr mode_t kControlMode = 0644;
+constexpr char kRoute[] = "route";
 
 UniqueFd openDirectory(int parent, const std::string &name)
 {
@@ -156,6 +158,45 @@ Result<void> ControlStore::setAlias(const std::string &name, const abi::ModelRef
     }
     if (::fsync(top.get()) != 0)
         return errors::fromErrno(errno, name);
+    return {};
+}
+
+Result<void> ControlStore::checkRouteEtag(int directory, const std::optional<std::string> &expected) const
+{
+    if (!expected)
+        return {};
+    const Result<std::string> text = files::readRegularAt(directory, kRoute, limits::kRouteFile);
+    if (!text && text.error().number() != ENOENT)
+        return text.error();
+    if ((text ? etagOf(*text) : std::string()) != *expected)
+        return errors::stale("changed meanwhile, nothing was written").withDetail("model/route");
+    return {};
+}
+
+Result<void> ControlStore::writeRoute(const std::string &text, const std::optional<std::string> &expected) const
+{
+    const UniqueFd top(openDirectory(AT_FDCWD, m_directory));
+    if (!top.isValid())
+        return errors::fromErrno(errno, m_directory);
+    if (Result<void> checked = checkRouteEtag(top.get(), expected); !checked)
+        return checked;
+    return files::replaceAt(top.get(), kRoute, text, kControlMode);
+}
+
+Result<void> ControlStore::removeRoute(const std::optional<std::string> &expected) const
+{
+    const UniqueFd top(openDirectory(AT_FDCWD, m_directory));
+    if (!top.isValid())
+        return errors::fromErrno(errno, m_directory);
+    if (Result<void> checked = checkRouteEtag(top.get(), expected); !checked)
+        return checked;
+    if (::unlinkat(top.get(), kRoute, 0) != 0) {
+        if (errno == ENOENT && expected)
+            return {};
+        return errors::fromErrno(errno, "model/route");
+    }
+    if (::fsync(top.get()) != 0)
+        return errors::fromErrno(errno, "model/route");
     return {};
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/models/types/model_catalog.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,14 @@ public:
     // ENOENT when the user made none of that name.
     Result<void> removeAlias(const std::string &name) const;
 
+    // A file that is gone has the etag "". `expected`: ESTALE when the table on disk has another one by now.
+    Result<void> writeRoute(const std::string &text, const std::optional<std::string> &expected = {}) const;
+    // ENOENT when there is none, unless `expected` says that this is known.
+    Result<void> removeRoute(const std::optional<std::string> &expected = {}) const;
+
 private:
+    Result<void> checkRouteEtag(int directory, const std::optional<std::string> &expected) const;
+
     std::string m_directory;
 };
 

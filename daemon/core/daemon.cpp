@@ -4,7 +4,7 @@
 #include "common/base/files.h"
 #include "common/base/logging.h"
 #include "daemon/core/operations.h"
-#include "daemon/providers/core/qnam_transport.h"
+#include "daemon/providers/curl/curl_transport.h"
 
 #include <algorithm>
 #include <csignal>
@@ -100,16 +100,16 @@ Result<void> Daemon::bringUp()
     m_runtime = std::make_unique<Runtime>(places, config, installedPrograms(m_options.executable));
     if (Result<void> loaded = m_runtime->load(); !loaded)
         return loaded;
-    m_egress = std::make_unique<providers::DirectEgress>();
-    m_http = std::make_unique<providers::QnamTransport>();
+    m_egress = std::make_unique<providers::RouteEgress>(places.routeFile(), places.geoDir());
+    m_http = std::make_unique<providers::CurlTransport>();
     m_models = std::make_unique<models::ModelService>(
         models::ModelServices{[this] { return m_runtime->snapshot().load()->catalog; }, m_runtime->secrets(), *m_egress,
                               *m_http, systemClock()});
     m_control = std::make_unique<control::ControlServer>(control::ExecServices{*m_models, m_runtime->snapshot()},
                                                          ::geteuid());
-    registerOperations(*m_control,
-                       OperationContext{*m_runtime, *m_models, *m_control, [this] { return m_fs && m_fs->isMounted(); },
-                                        [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs});
+    registerOperations(*m_control, OperationContext{*m_runtime, *m_models, *m_control, *m_egress,
+                                                    [this] { return m_fs && m_fs->isMounted(); },
+                                                    [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs});
     if (m_options.withFuse) {
         if (Result<void> mounted = mount(); !mounted)
             return mounted;

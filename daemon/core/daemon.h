@@ -9,6 +9,7 @@
 #include "daemon/core/runtime.h"
 #include "daemon/fs/session.h"
 #include "daemon/models/model_service.h"
+#include "daemon/providers/route/route_egress.h"
 
 #include <QObject>
 #include <QTimer>
@@ -57,7 +58,7 @@ private:
     std::optional<InstanceLock> m_lock;
     std::optional<RunnerPath> m_runner;
     std::unique_ptr<Runtime> m_runtime;
-    std::unique_ptr<providers::EgressResolver> m_egress;
+    std::unique_ptr<providers::RouteEgress> m_egress;
     std::unique_ptr<providers::HttpTransport> m_http;
     std::unique_ptr<models::ModelService> m_models;
     std::unique_ptr<control::ControlServer> m_control;

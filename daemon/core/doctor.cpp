@@ -63,9 +63,27 @@ void checkProviders(Runtime &runtime, std::vector<DoctorCheck> &checks)
     }
 }
 
+constexpr char kRouteName[] = "model/route";
+
+void checkRoute(const providers::RouteEgress::Check &route, std::vector<DoctorCheck> &checks)
+{
+    if (route.error) {
+        const bool isUnreadable = route.error->number() == EIO;
+        checks.push_back({kRouteName, "error", route.error->text() + "; every model request fails",
+                          isUnreadable ? "make the file readable for the daemon, or remove it" : "ctx route edit"});
+        return;
+    }
+    for (const route::Warning &warning : route.warnings) {
+        const std::string line = warning.line > 0 ? "line " + std::to_string(warning.line) + ": " : std::string();
+        checks.push_back({kRouteName, "warning", line + warning.message, "ctx route check"});
+    }
+    if (route.warnings.empty())
+        checks.push_back({kRouteName, "ok", std::to_string(route.rules) + " rules", ""});
+}
+
 } // namespace
 
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted)
+std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route)
 {
     std::vector<DoctorCheck> checks;
     checks.push_back(checkMount(runtime, isMounted));
@@ -75,6 +93,7 @@ std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted)
         checks.push_back({"cortexd.json", "warning", warning, ""});
     for (const Problem &problem : runtime.problems())
         checks.push_back({problem.where, "error", problem.error.text(), "correct it, then: ctx refresh"});
+    checkRoute(route, checks);
     checkProviders(runtime, checks);
     return checks;
 }

@@ -5,7 +5,9 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "daemon/core/etag.h"
+#include "daemon/core/route_operations.h"
 #include "daemon/models/run_id.h"
+#include "daemon/sockets/program_names.h"
 
 #include <algorithm>
 
@@ -92,11 +94,12 @@ void handleStatus(const OperationContext &context, const Responder &responder)
     respond(responder, writer);
 }
 
-void handleDoctor(const OperationContext &context, const Responder &responder)
+void answerDoctor(const OperationContext &context, const Responder &responder,
+                  const providers::RouteEgress::Check &route)
 {
     json::Writer writer = openObject();
     writer.key("checks").beginArray();
-    std::vector<DoctorCheck> checks = runDoctor(context.runtime, context.isMounted());
+    std::vector<DoctorCheck> checks = runDoctor(context.runtime, context.isMounted(), route);
     if (checks.size() > kMostChecks) {
         const std::size_t more = checks.size() - kMostChecks;
         checks.resize(kMostChecks);
@@ -109,6 +112,13 @@ void handleDoctor(const OperationContext &context, const Responder &responder)
     }
     writer.endArray();
     respond(responder, writer);
+}
+
+void handleDoctor(const OperationContext &context, const Responder &responder)
+{
+    context.route.check({}, [context, responder](const providers::RouteEgress::Check &route) {
+        answerDoctor(context, responder, route);
+    });
 }
 
 void handleRefresh(const OperationContext &context, const Responder &responder)
@@ -143,7 +153,7 @@ void writeModel(json::Writer &writer, const models::ModelEntry &entry)
     else
         writer.null();
     writer.field("session", entry.hasSocket ? "socket" : "none");
-    writer.field("state", entry.isConfigured ? "ready" : "unconfigured").endObject();
+    writer.field("state", models::stateWord(entry)).endObject();
 }
 
 void writeAliases(json::Writer &writer, const models::ModelCatalog &catalog, const std::string &mount)
@@ -311,7 +321,8 @@ void handleProviderTest(const OperationContext &context, const Request &request,
     message.parts.push_back({models::Part::Type::Text, "Reply with the word ok.", {}, {}});
     run.conversation.messages.push_back(std::move(message));
     run.conversation.maxTokens = 16;
-    run.caller = {request.peer.uid, request.peer.gid, request.peer.pid, {}};
+    run.caller = {request.peer.uid, request.peer.gid, request.peer.pid, sockets::programNamesOf(request.peer.pid)};
+    run.isProbe = true;
 
     models::ModelRun *live = context.models.createRun(std::move(run)).release();
     live->setParent(&context.server);
@@ -370,6 +381,7 @@ void registerOperations(control::ControlServer &server, const OperationContext &
     add("provider.key.set", Authority::Administrator, handleKeySet);
     add("provider.key.remove", Authority::Administrator, handleKeyRemove);
     add("provider.test", Authority::Administrator, handleProviderTest);
+    registerRouteOperations(server, context.runtime, context.route);
 }
 
 } // namespace cortexfs

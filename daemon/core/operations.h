@@ -1,9 +1,11 @@
-// What the control socket can do besides exec: status, doctor, refresh, model.*, provider.*, metrics. The shapes are in
+// What the control socket can do besides exec: status, doctor, refresh, model.*, provider.*, metrics; route.* is in
+// route_operations.h. The shapes are in
 // common/control_client/protocol.h.
 #pragma once
 
 #include "daemon/control/control_server.h"
 #include "daemon/core/runtime.h"
+#include "daemon/providers/route/route_egress.h"
 
 #include <functional>
 
@@ -13,6 +15,7 @@ struct OperationContext {
     Runtime &runtime;
     models::ModelService &models;
     control::ControlServer &server;
+    providers::RouteEgress &route;
     std::function<bool()> isMounted;
     std::function<std::uint64_t()> fuseRequests;
     std::int64_t startedAtMs; // monotonic
@@ -26,6 +29,6 @@ struct DoctorCheck {
     std::string message;
     std::string hint; // what to do, or empty
 };
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted);
+std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route);
 
 } // namespace cortexfs

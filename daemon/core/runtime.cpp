@@ -2,12 +2,15 @@
 
 #include "common/base/files.h"
 #include "common/base/logging.h"
+#include "common/route/route_table.h"
 
 #include <unistd.h>
 
 namespace cortexfs {
 
 namespace {
+
+constexpr std::string_view kRoutePath = "model/route";
 
 // "model/P/M.d/control"
 struct ControlPath {
@@ -158,6 +161,8 @@ Result<void> Runtime::checkChangeable(const TreeChange &change) const
 {
     switch (change.kind) {
     case TreeChange::Kind::WriteControl: {
+        if (change.path == kRoutePath)
+            return {};
         const auto path = parseControlPath(change.path);
         if (!path || !models::isWritable(path->control))
             return errors::readOnly("not a control file that can be written");
@@ -174,7 +179,10 @@ Result<void> Runtime::checkChangeable(const TreeChange &change) const
         if (m_userAliases.find(aliasNameOf(change)) == m_userAliases.end())
             return errors::readOnly("not an alias that a user made");
         return {};
-    case TreeChange::Kind::RemoveFile: break;
+    case TreeChange::Kind::RemoveFile:
+        if (change.path == kRoutePath)
+            return {};
+        break;
     }
     return errors::readOnly("not a file that can be removed");
 }
@@ -186,6 +194,8 @@ void Runtime::apply(const TreeChange &change, const TreeChangeDone &done)
         return done(changeable);
     if (change.uid != 0 && change.uid != ::geteuid())
         return done(errors::accessDenied("not the owner"));
+    if (change.path == kRoutePath)
+        return applyRoute(change, done);
     switch (change.kind) {
     case TreeChange::Kind::WriteControl: return applyControlWrite(change, done);
     case TreeChange::Kind::SetLink: return applyLink(change, done);
@@ -211,6 +221,28 @@ void Runtime::applyControlWrite(const TreeChange &change, const TreeChangeDone &
                      }
                      done(outcome);
                  });
+}
+
+void Runtime::applyRoute(const TreeChange &change, const TreeChangeDone &done)
+{
+    if (change.kind == TreeChange::Kind::RemoveFile) {
+        m_writer.run([store = m_store] { return store.removeRoute(); }, done);
+        return;
+    }
+    if (const Result<route::Table> table = route::parseTable(change.content); !table)
+        return done(table.error());
+    m_writer.run([store = m_store, text = change.content] { return store.writeRoute(text); }, done);
+}
+
+void Runtime::putRoute(std::string text, std::string etag, std::function<void(Result<void>)> done)
+{
+    if (const Result<route::Table> table = route::parseTable(text); !table)
+        return done(table.error());
+    m_writer.run(
+        [store = m_store, text = std::move(text), etag = std::move(etag)] {
+            return text.empty() ? store.removeRoute(etag) : store.writeRoute(text, etag);
+        },
+        std::move(done));
 }
 
 void Runtime::applyLink(const TreeChange &change, const TreeChangeDone &done)

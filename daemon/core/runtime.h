@@ -15,6 +15,7 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ public:
     providers::SecretStore &secrets() { return m_secrets; }
     StateWriter &writer() { return m_writer; }
 
+    // Replaces the route table when it still has this etag; "" as text removes it. `done` on the Qt thread: EINVAL with the
+    // line, ESTALE, EMSGSIZE.
+    void putRoute(std::string text, std::string etag, std::function<void(Result<void>)> done);
+
     void postTreeChange(TreeChange change, TreeChangeDone done) override;
     Result<void> checkControl(std::string_view path, std::string_view content) const override;
 
@@ -58,6 +63,7 @@ private:
     void apply(const TreeChange &change, const TreeChangeDone &done);
     Result<void> checkChangeable(const TreeChange &change) const; // EROFS, or nothing
     void applyControlWrite(const TreeChange &change, const TreeChangeDone &done);
+    void applyRoute(const TreeChange &change, const TreeChangeDone &done);
     void applyLink(const TreeChange &change, const TreeChangeDone &done);
     void applyLinkRemoval(const TreeChange &change, const TreeChangeDone &done);
 

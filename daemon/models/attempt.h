@@ -6,6 +6,7 @@
 
 #include <QObject>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,9 @@ struct AttemptOutcome {
 struct AttemptFacts {
     std::string transport; // direct | http | unix | builtin
     std::string slot;
+    std::string rule; // of the route table
     int httpStatus = 0;
+    std::size_t receivedBytes = 0; // of the body
 };
 
 // Emits produced any number of times, then ended once; nothing from within start(), nothing after cancel().

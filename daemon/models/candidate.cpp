@@ -1,6 +1,7 @@
 #include "daemon/models/candidate.h"
 
 #include "common/abi/control_text.h"
+#include "common/base/limits.h"
 
 #include <algorithm>
 
@@ -21,22 +22,35 @@ std::string firstLine(const std::string &text) { return text.substr(0, text.find
 
 std::vector<Candidate> candidatesFor(std::shared_ptr<const ModelCatalog> catalog, const abi::ModelRef &model)
 {
-    const ModelEntry *entry = catalog->find(model);
-    if (!entry)
+    const ModelEntry *first = catalog->find(model);
+    if (!first)
         return {};
-    return {Candidate{std::move(catalog), entry}};
+    std::vector<Candidate> candidates = {Candidate{catalog, model, first}};
+    for (const std::string &line : abi::linesOf(first->fallback)) {
+        if (candidates.size() > static_cast<std::size_t>(limits::kFallbacks))
+            break;
+        const auto ref = abi::parseModelRef(line);
+        const auto isSame = [&](const Candidate &candidate) { return candidate.ref == *ref; };
+        if (ref && std::none_of(candidates.begin(), candidates.end(), isSame))
+            candidates.push_back(Candidate{catalog, *ref, catalog->find(*ref)});
+    }
+    return candidates;
 }
 
-Result<const wire::WireFormat *> formatFor(const ModelEntry &entry, abi::Purpose purpose)
+Result<std::vector<const wire::WireFormat *>> formatsFor(const ModelEntry &entry, abi::Purpose purpose)
 {
+    std::vector<const wire::WireFormat *> formats;
     for (const std::string_view key : {abi::purposeWord(purpose), std::string_view("default")}) {
         for (const std::string &driver : abi::driversFor(entry.driver, key)) {
-            if (const wire::WireFormat *format = wire::findByDriver(driver))
-                return format;
+            const wire::WireFormat *format = wire::findByDriver(driver);
+            if (format && std::find(formats.begin(), formats.end(), format) == formats.end())
+                formats.push_back(format);
         }
     }
-    return errors::unsupported("no driver of " + entry.ref.text()
-                               + " is part of this build: " + firstLine(entry.driver));
+    if (formats.empty())
+        return errors::unsupported("no driver of " + entry.ref.text()
+                                   + " is part of this build: " + firstLine(entry.driver));
+    return formats;
 }
 
 wire::EncodeContext encodeContextFor(const ModelEntry &entry, const Conversation &conversation)

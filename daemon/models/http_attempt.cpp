@@ -14,8 +14,8 @@ constexpr std::string_view kRedacted = "[redacted]";
 } // namespace
 
 HttpAttempt::HttpAttempt(const ModelServices &services, const Candidate &candidate, const wire::WireFormat &format,
-                         const RunRequest &request)
-    : m_services(services), m_entry(*candidate.entry), m_format(format), m_request(request)
+                         const RunRequest &request, std::size_t mostBytes)
+    : m_services(services), m_entry(*candidate.entry), m_format(format), m_request(request), m_mostBytes(mostBytes)
 {
     m_idleTimer.setSingleShot(true);
     connect(&m_idleTimer, &QTimer::timeout, this, &HttpAttempt::handleIdleTimer);
@@ -41,6 +41,7 @@ void HttpAttempt::handleEgress(Result<providers::Egress> egress)
     }
     m_facts.transport = providers::transportWord(egress->transport);
     m_facts.slot = egress->slot;
+    m_facts.rule = egress->rule;
     if (const Result<void> sent = send(*egress); !sent)
         endLater(sent.error());
 }
@@ -61,6 +62,7 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
 
     providers::HttpRequest request;
     request.url = std::move(*url);
+    request.unixSocket = egress.socketPath;
     request.headers = std::move(encoded->headers);
     request.headers.insert(request.headers.end(), provider.headers.begin(), provider.headers.end());
     request.body = std::move(encoded->body);
@@ -75,20 +77,22 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     Result<std::unique_ptr<providers::HttpStream>> stream = m_services.http.open(std::move(request));
     if (!stream)
         return stream.error();
-    m_decoder = std::make_unique<wire::ResponseDecoder>(m_format, std::move(encoded->toolNames));
+    m_decoder = std::make_unique<wire::ResponseDecoder>(m_format, std::move(encoded->toolNames), m_mostBytes);
     m_stream = std::move(*stream);
     connectStream();
     return {};
 }
 
-// Nothing, where the endpoint does without and there is none.
+// Nothing: key(none), or an endpoint that does without and has none. A slot that a rule names has to be there.
 Result<std::optional<SecretString>> HttpAttempt::keyFor(const providers::Egress &egress)
 {
     const config::ProviderConfig &provider = *m_entry.provider;
+    if (egress.slot.empty())
+        return std::optional<SecretString>();
     Result<SecretString> key = m_services.secrets.get(provider.name, egress.slot);
     if (key)
         return std::optional(std::move(*key));
-    if (provider.needsKey)
+    if (provider.needsKey || egress.slot != providers::kDefaultSlot)
         return key.error();
     if (m_services.secrets.state(provider.name, egress.slot).state == providers::SlotState::Rejected)
         qCWarning(lcProvider, "%s", key.error().message().c_str());
@@ -113,6 +117,7 @@ void HttpAttempt::handleHead(const providers::HttpHead &head)
 
 void HttpAttempt::handleData(std::string_view bytes)
 {
+    m_facts.receivedBytes += bytes.size();
     std::vector<abi::Event> events;
     m_decoder->onBytes(bytes, events);
     // Comments and pings are life, not progress: they do not re-arm the timer.

@@ -17,9 +17,10 @@ namespace cortexfs::models {
 class HttpAttempt final : public Attempt {
     Q_OBJECT
 public:
-    // All referred to outlives the attempt. The candidate's entry has a provider.
+    // All referred to outlives the attempt. The candidate's entry has a provider. `mostBytes`: what the run may still
+    // receive.
     HttpAttempt(const ModelServices &services, const Candidate &candidate, const wire::WireFormat &format,
-                const RunRequest &request);
+                const RunRequest &request, std::size_t mostBytes);
     ~HttpAttempt() override;
 
     void start() override;
@@ -46,6 +47,7 @@ private:
     const ModelEntry &m_entry;
     const wire::WireFormat &m_format;
     const RunRequest &m_request;
+    const std::size_t m_mostBytes;
     std::unique_ptr<providers::HttpStream> m_stream;
     std::unique_ptr<wire::ResponseDecoder> m_decoder;
     SecretString m_key; // to keep it out of what the server says

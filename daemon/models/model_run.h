@@ -31,6 +31,8 @@ struct RunRequest {
     abi::Purpose purpose = abi::Purpose::Exec;
     Conversation conversation;
     Caller caller;
+    // Asks the model itself, once: no retry, no fallback, whatever its cooldown. A success ends the cooldown.
+    bool isProbe = false;
 };
 
 // What a run used, for `ctx provider test` and the model's log. Complete once finished() was emitted.

@@ -3,6 +3,7 @@
 
 #include "common/base/clock.h"
 #include "daemon/models/model_run.h"
+#include "daemon/models/retry_policy.h"
 #include "daemon/providers/core/egress.h"
 #include "daemon/providers/core/http_transport.h"
 #include "daemon/providers/core/secret_store.h"
@@ -19,6 +20,8 @@ struct ModelServices {
     providers::EgressResolver &egress;
     providers::HttpTransport &http; // transports direct and http
     const Clock &clock;
+    RetryTiming retry = {};
+    std::function<double()> chance = {}; // 0 to 1, spreads the waits between tries; nothing: the system's
 };
 
 class ModelService {

@@ -1,17 +1,12 @@
 #include "daemon/models/run_log.h"
 
-#include <ctime>
+#include "common/base/utc_time.h"
 
 namespace cortexfs::models {
 
 std::string logLine(const RunSummary &summary)
 {
-    const auto seconds = static_cast<std::time_t>(summary.wallMs / 1000);
-    std::tm utc = {};
-    ::gmtime_r(&seconds, &utc);
-    char time[32];
-    std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    std::string line = time;
+    std::string line = utcTimestamp(summary.wallMs);
     line += ' ';
     line += summary.run;
     line += ' ';

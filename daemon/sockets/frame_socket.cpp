@@ -11,34 +11,52 @@ namespace {
 constexpr std::size_t kReadChunk = 64 * 1024;
 // How much one client may be read in one turn, so that a flood does not keep the others waiting.
 constexpr int kReadsPerTurn = 4;
+// More than this is not collected for one system call.
+constexpr std::size_t kMostQueued = 16 * 1024;
 } // namespace
 
-FrameSocket::FrameSocket(UniqueFd fd, Peer peer, QObject *parent) : QObject(parent), m_fd(std::move(fd)), m_peer(peer)
+FrameSocket::FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SendQueue> queue, QObject *parent)
+    : QObject(parent), m_fd(std::move(fd)), m_peer(peer), m_queue(std::move(queue))
 {
     m_readNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Read);
     connect(m_readNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleReadable);
 }
 
-FrameSocket::~FrameSocket() = default;
+FrameSocket::~FrameSocket()
+{
+    if (m_fd.isValid())
+        flush();
+}
 
 void FrameSocket::send(std::string_view lines)
 {
     if (!m_fd.isValid() || m_closing)
         return;
-    const bool wasEmpty = unsent() == 0;
-    if (wasEmpty) {
-        m_out.clear();
-        m_outStart = 0;
-        // Most peers take it all: no copy then.
-        const ssize_t sent = ::send(m_fd.get(), lines.data(), lines.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent == static_cast<ssize_t>(lines.size()))
-            return;
-        if (sent > 0)
-            lines.remove_prefix(static_cast<std::size_t>(sent));
-        else if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-            return fail();
-    }
     m_out.append(lines);
+    const bool isWaitingForPeer = m_writeNotifier && m_writeNotifier->isEnabled();
+    if (isWaitingForPeer)
+        return;
+    if (unsent() > kMostQueued)
+        return sendNow();
+    if (!m_isQueued)
+        m_queue->add(this);
+    m_isQueued = true;
+}
+
+void FrameSocket::sendQueued()
+{
+    m_isQueued = false;
+    if (m_fd.isValid())
+        sendNow();
+}
+
+// What the peer does not take leaves when it does.
+void FrameSocket::sendNow()
+{
+    if (!flush())
+        return fail();
+    if (unsent() == 0)
+        return;
     if (!m_writeNotifier) {
         m_writeNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Write);
         connect(m_writeNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleWritable);
@@ -161,6 +179,7 @@ void FrameSocket::closeAfterSending()
         return;
     m_closing = true;
     m_readNotifier->setEnabled(false);
+    sendNow();
     if (unsent() == 0)
         fail();
 }

@@ -1,15 +1,16 @@
 // One client of a unix socket that speaks JSONL. Lives on the Qt thread.
 //
-// It owns the descriptor. Whole frames come out as frameReceived; what is sent goes to the kernel at once and is kept
-// only as far as the peer does not take it. A peer that asks and does not read its answers is not read either once
-// kMostUnsent wait for it, so that it cannot fill our memory. Qt's QLocalSocket would do the same with three copies more and a turn of the
-// event loop before every write; this is the hot path of every run.
+// It owns the descriptor. Whole frames come out as frameReceived; what is sent is collected until the event loop is about to
+// wait (SendQueue) and is kept only as far as the peer does not take it. A peer that asks and does not read its answers is
+// not read either once kMostUnsent wait for it, so that it cannot fill our memory. Qt's QLocalSocket would do the same with
+// three copies more; this is the hot path of every run.
 #pragma once
 
 #include "common/base/limits.h"
 #include "common/base/unique_fd.h"
 #include "common/jsonl/frame_reader.h"
 #include "daemon/sockets/peer.h"
+#include "daemon/sockets/send_queue.h"
 
 #include <QObject>
 #include <QSocketNotifier>
@@ -27,12 +28,13 @@ public:
     static constexpr std::size_t kMostUnsent = limits::kUnsent + 2 * limits::kFrame;
 
     // `fd` is connected and non-blocking.
-    FrameSocket(UniqueFd fd, Peer peer, QObject *parent = nullptr);
+    FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SendQueue> queue, QObject *parent = nullptr);
     ~FrameSocket() override;
 
     const Peer &peer() const { return m_peer; }
 
-    // Appends whole lines (each with its LF). After close() it does nothing.
+    // Appends whole lines (each with its LF). They leave when the event loop is about to wait, or before when there are
+    // many. After close() it does nothing.
     void send(std::string_view lines);
     // Bytes the peer has not taken yet. A source that sees more than limits::kUnsent pauses until drained().
     std::size_t unsent() const { return m_out.size() - m_outStart; }
@@ -52,22 +54,28 @@ Q_SIGNALS:
     void closed();
 
 private:
+    friend class SendQueue;
+    friend class UnixListener;
+    void sendQueued();
     void handleReadable();
     void resumeReading();
     bool deliverFrames(); // false when this socket is closed, closing, deleted or must not be read for now
     void handleWritable();
     void handleEndOfInput();
     bool flush(); // false when the connection failed
+    void sendNow();
     void fail();
 
     UniqueFd m_fd;
     Peer m_peer;
+    const std::shared_ptr<SendQueue> m_queue;
     jsonl::FrameReader m_reader;
     std::unique_ptr<QSocketNotifier> m_readNotifier;
     std::unique_ptr<QSocketNotifier> m_writeNotifier;
     std::unique_ptr<QSocketNotifier> m_hangupNotifier;
     std::string m_out;
     std::size_t m_outStart = 0;
+    bool m_isQueued = false;
     bool m_isReadingPaused = false;
     bool m_closing = false;
 };

@@ -2,6 +2,8 @@
 
 #include "common/base/logging.h"
 
+#include <QPointer>
+
 #include <cstring>
 
 #include <fcntl.h>
@@ -147,14 +149,19 @@ void UnixListener::acceptClients()
         const Result<Peer> peer = peerOf(client.get());
         if (!peer)
             continue;
-        auto *socket = new FrameSocket(std::move(client), *peer, this);
+        if (!m_sendQueue)
+            m_sendQueue = std::make_shared<SendQueue>();
+        const QPointer<FrameSocket> socket(new FrameSocket(std::move(client), *peer, m_sendQueue, this));
         ++m_clients;
-        connect(socket, &QObject::destroyed, this, [this] {
+        connect(socket.data(), &QObject::destroyed, this, [this] {
             --m_clients;
             if (m_notifier && !m_notifier->isEnabled())
                 m_notifier->setEnabled(true);
         });
         Q_EMIT clientConnected(socket);
+        // Most clients have written their request by now.
+        if (socket && socket->isOpen())
+            socket->handleReadable();
         if (!m_fd.isValid())
             return;
     }

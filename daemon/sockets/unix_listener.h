@@ -50,6 +50,7 @@ private:
     int m_maxClients;
     int m_clients = 0;
     bool m_isOutOfResources = false;
+    std::shared_ptr<SendQueue> m_sendQueue; // made with the first client
     std::unique_ptr<QSocketNotifier> m_notifier;
     QTimer m_retry;
 };

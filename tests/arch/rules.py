@@ -148,6 +148,7 @@ QT_NETWORK = r"(QtNetwork|QNetwork|QTcp|QUdp|QSsl|QLocal|QHost|QAbstractSocket|Q
 # What, a pattern of the header's name, and either the only folders that may include it or the folders that must not.
 LIBRARIES = [
     ("libfuse", r"(^|/)(fuse|fuse_lowlevel|fuse_common|fuse_opt|cuse_lowlevel)\.h$", "only", ("daemon/fs/bridge/",)),
+    ("libcurl", r"^curl/", "only", ("daemon/providers/curl/",)),
     ("RapidJSON", r"^rapidjson/", "only", ("common/json/",)),
     ("Qt's JSON", r"^(QtCore/)?QJson", "only", ()),
     ("Qt Network", QT_NETWORK, "not",

@@ -8,6 +8,7 @@ from pathlib import Path
 import stage
 from measure import Pinned, output, paired
 from stage import Cortexd, Process
+from streams import streams
 
 # cortexd's time-outs of names and attributes outside home and shared, in seconds.
 CACHE_SECONDS = 1
@@ -120,4 +121,5 @@ def chat(bench):
         server.stop()
 
 
-ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat}
+ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat,
+       "streams": streams}

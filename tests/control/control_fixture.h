@@ -5,7 +5,7 @@
 #include "daemon/control/control_server.h"
 #include "daemon/core/runtime.h"
 #include "daemon/models/model_service.h"
-#include "daemon/providers/core/qnam_transport.h"
+#include "daemon/providers/curl/curl_transport.h"
 #include "tests/sockets/raw_client.h"
 #include "tests/support/temp_dir.h"
 
@@ -86,7 +86,7 @@ public:
 
 private:
     providers::DirectEgress m_egress;
-    providers::QnamTransport m_http;
+    providers::CurlTransport m_http;
     uid_t m_daemonUid = 0;
 
 public:

@@ -57,6 +57,7 @@ private Q_SLOTS:
     void refused();
     void exitCodes_data();
     void exitCodes();
+    void aFailureThatWasRecoveredIsNoExitCode();
     void inputInPieces_data();
     void inputInPieces();
     void inputForNobodyIsIgnored();
@@ -223,6 +224,29 @@ void ExecTest::exitCodes()
     QCOMPARE(countOf(frames, "\"type\":\"done\""), std::size_t(1));
     QVERIFY(frames.find("\"status\":\"error\"") != std::string::npos);
     QCOMPARE(countOf(frames, "\"type\":\"message\""), std::size_t(0));
+}
+
+void ExecTest::aFailureThatWasRecoveredIsNoExitCode()
+{
+    ControlFixture fixture;
+    fixture.provider("far.json", R"({"name":"far","base_url":"https://h.example/v1","models":["m"]})"); // has no key
+    QVERIFY(fixture.start());
+    TreeChange change;
+    change.kind = TreeChange::Kind::WriteControl;
+    change.path = "model/far/m.d/fallback";
+    change.content = "debug/echo\n";
+    change.uid = ::geteuid();
+    std::optional<bool> written;
+    fixture.runtime->postTreeChange(change, [&](const Result<void> &outcome) { written = outcome.isOk(); });
+    QVERIFY(turnUntil([&] { return written.has_value(); }));
+    QVERIFY(*written);
+    RawClient client = fixture.client();
+    const std::string frames = askUntilResult(client, exec(R"("object":"model/far/m","argv":["hi"])"));
+    QVERIFY2(hasExit(frames, 0), frames.c_str());
+    QVERIFY(frames.find("\"code\":\"ENOKEY\"") != std::string::npos);
+    QVERIFY(frames.find("\"recoverable\":true,\"model\":\"far/m\"") != std::string::npos);
+    QVERIFY(frames.find("\"diagnostic\"") == std::string::npos);
+    QVERIFY(frames.find("\"status\":\"ok\",\"reason\":\"stop\",\"model\":\"debug/echo\"") != std::string::npos);
 }
 
 void ExecTest::inputInPieces_data()

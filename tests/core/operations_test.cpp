@@ -85,6 +85,7 @@ private Q_SLOTS:
     void theKeyIsShownNowhere();
     void providerTest_data();
     void providerTest();
+    void providerTestAsksOnceAndEndsTheCooldown();
     void providerTestOfNothing();
     void metrics();
     void everyOperationSurvivesWrongTypes();
@@ -497,6 +498,23 @@ void OperationsTest::providerTest()
         QVERIFY(!str(reply["error"]["message"]).empty());
     }
     QVERIFY(fixture.text().find(key == "good" ? "\"good\"" : "\"bad\"") == std::string::npos);
+}
+
+void OperationsTest::providerTestAsksOnceAndEndsTheCooldown()
+{
+    WireServer wire(openAiScript({.status = 500, .failures = 1}));
+    Fixture fixture;
+    fixture.provider("wire.json", R"({"name":"wire","default_model":"m","base_url":")" + wire.url("/v1") + "\"}");
+    QVERIFY(fixture.start());
+    const auto activity = fixture.runtime->snapshot().load()->catalog->find("wire", "m")->activity;
+    activity->startCooldown({systemClock().wallMs() + 60'000, EAGAIN, "slow down"});
+    const auto state = [&] { return str(fixture.ask("model.list", R"("provider":"wire")")["models"].at(0)["state"]); };
+    QCOMPARE(state(), std::string("cooldown"));
+    QCOMPARE(str(fixture.ask("provider.test", R"("name":"wire")")["error"]["code"]), std::string("EHOSTDOWN"));
+    QCOMPARE(wire.requests().size(), std::size_t(1));
+    QCOMPARE(state(), std::string("cooldown"));
+    activity->endCooldown();
+    QCOMPARE(state(), std::string("ready"));
 }
 
 void OperationsTest::providerTestOfNothing()

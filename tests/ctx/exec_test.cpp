@@ -164,6 +164,22 @@ private Q_SLOTS:
         QCOMPARE(QByteArray::fromStdString(outcome.err), err);
     }
 
+    void aFailureThatAnotherModelMadeGoodIsNone()
+    {
+        World world;
+        world.daemon().on("exec", [](Peer &peer, const json::Value &request) {
+            peer.event(request, "{\"type\":\"start\",\"run\":\"r7\",\"model\":\"p/m\"}");
+            peer.event(request, "{\"type\":\"error\",\"run\":\"r7\",\"code\":\"EHOSTDOWN\",\"message\":\"m\","
+                                "\"recoverable\":true,\"model\":\"p/m\"}");
+            peer.event(request, "{\"type\":\"done\",\"run\":\"r7\",\"status\":\"ok\",\"model\":\"debug/echo\"}");
+            peer.result(request, "\"exit\":0");
+        });
+        const Outcome outcome = world.run({"exec", "p/m", "x"});
+        QCOMPARE(outcome.exitCode, 0);
+        QCOMPARE(outcome.err, std::string());
+        QVERIFY(has(outcome.out, "\"recoverable\":true,\"model\":\"p/m\"}\n"));
+    }
+
     void aStreamThatBreaksIsEndedProperly()
     {
         World world;

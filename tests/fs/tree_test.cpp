@@ -22,6 +22,7 @@ private Q_SLOTS:
     void unknownNames();
     void inodesAreDifferentAndStable();
     void textOfAReaderIsTheOneOfItsOpening();
+    void cooldownShowsAndEndsWithoutARefresh();
     void readOnlyNodesRefuseEveryUid_data();
     void readOnlyNodesRefuseEveryUid();
     void xattrs_data();
@@ -148,6 +149,34 @@ void TreeTest::textOfAReaderIsTheOneOfItsOpening()
     QCOMPARE(std::string(*opened->file->read(scratch, 3, 0)), std::string("aut"));
     QCOMPARE(std::string(*opened->file->read(scratch, 100, 3)), std::string("o\n"));
     QCOMPARE(tree.read("model/debug/echo.d/effort"), std::string("xhigh\n"));
+}
+
+void TreeTest::cooldownShowsAndEndsWithoutARefresh()
+{
+    PureTree tree;
+    const auto activity = tree.cell.load()->catalog->find("local", "m1")->activity;
+    const std::string model = "model/local/m1";
+    const auto sizesAgree = [&] {
+        for (const std::string &path : {model, model + ".d/status"}) {
+            if (static_cast<std::size_t>(tree.find(path)->attr.stat.st_size) != tree.read(path).size())
+                return false;
+        }
+        return true;
+    };
+    QCOMPARE(tree.read(model + ".d/status"), std::string("state=ready\n"));
+    QVERIFY(sizesAgree());
+    activity->startCooldown({systemClock().wallMs() + 3'600'000, EAGAIN, "slow down"});
+    const std::string status = tree.read(model + ".d/status");
+    QVERIFY2(status.starts_with("state=cooldown\nreason=slow down\nerrno=EAGAIN\nuntil=2"), status.c_str());
+    QVERIFY(tree.read(model).find("# cortexfs.status=cooldown\n") != std::string::npos);
+    QVERIFY(sizesAgree());
+    // Its pages would outlive it.
+    const NodeId node = tree.id(model);
+    QVERIFY(tree.areaOf(node).open({}, node, O_RDONLY)->directIo);
+    activity->endCooldown();
+    QCOMPARE(tree.read(model + ".d/status"), std::string("state=ready\n"));
+    QVERIFY(tree.read(model).find("# cortexfs.status=ready\n") != std::string::npos);
+    QVERIFY(sizesAgree());
 }
 
 void TreeTest::readOnlyNodesRefuseEveryUid_data()

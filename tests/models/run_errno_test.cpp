@@ -1,4 +1,5 @@
 // Every errno of a model run (decisions, section 6), reached by a server that behaves that way.
+#include "common/base/limits.h"
 #include "common/base/unique_fd.h"
 #include "tests/models/run_fixture.h"
 #include "tests/support/wire_replies.h"
@@ -20,7 +21,7 @@ constexpr char kCanary[] = "canary-key-8841aa";
 
 WireServer::Script answering(std::string bytes)
 {
-    return [bytes = std::move(bytes)](WirePeer &peer) {
+    return [bytes = closing(std::move(bytes))](WirePeer &peer) {
         if (peer.readRequest())
             peer.send(bytes);
     };
@@ -34,6 +35,11 @@ std::string apiError(int status, const char *type = "test_error")
 // A stream whose head is there and whose body is `body`, with its regular end.
 std::string stream(const std::string &body) { return streamHead() + chunk(body) + chunk(""); }
 
+bool isRetried(int code)
+{
+    return code == EAGAIN || code == EHOSTDOWN || code == ETIMEDOUT || code == ECONNREFUSED || code == ECONNRESET;
+}
+
 } // namespace
 
 Q_DECLARE_METATYPE(WireServer::Script)
@@ -44,6 +50,10 @@ class RunErrnoTest : public QObject {
 private Q_SLOTS:
     void serverBehaviourHasItsErrno_data();
     void serverBehaviourHasItsErrno();
+    void deliveryIsNoMatter_data();
+    void deliveryIsNoMatter();
+    void limitsOfAReply_data();
+    void limitsOfAReply();
     void replyOverTheLimitIsTooLarge();
     void missingKeyNamesProviderAndSlot();
     void refusedAndUnknownHosts();
@@ -95,7 +105,7 @@ void RunErrnoTest::serverBehaviourHasItsErrno_data()
             peer.reset();
         },
         ECONNRESET);
-    row("something that is no HTTP", answering("220 mail.example ESMTP\r\n\r\n"), ECONNRESET);
+    row("something that is no HTTP", answering("220 mail.example ESMTP\r\n\r\n"), EBADMSG);
     row("chunked stream cut in the middle", answering(streamHead() + chunk(chatDelta("hel"))), ECONNRESET, true);
     row("stream that ends without its terminal signal", answering(stream(chatDelta("hel"))), ECONNRESET, true);
     row("close-delimited stream that ends without its terminal signal",
@@ -156,8 +166,82 @@ void RunErrnoTest::serverBehaviourHasItsErrno()
     QVERIFY(fixture.log().find(kCanary) == std::string::npos);
     QVERIFY2(fixture.log().find(std::string(" error ")) != std::string::npos, fixture.log().c_str());
     QVERIFY(fixture.log().find(errnoName(run.seen.errorCode())) != std::string::npos);
-    QCOMPARE(server.requests().size(), 1u);
+    // Twice more where that may help, and never after the answer has begun.
+    QCOMPARE(server.requests().size(), !hasOutput && isRetried(run.seen.errorCode()) ? 3u : 1u);
+    QCOMPARE(run.seen.count(abi::EventType::Error), server.requests().size());
     QTRY_COMPARE(server.openConnections(), 0);
+}
+
+void RunErrnoTest::deliveryIsNoMatter_data()
+{
+    QTest::addColumn<WireServer::Script>("script");
+    const auto row = [](const char *title, WireServer::Script script) { QTest::newRow(title) << script; };
+    const std::string body = chatBody({"hel", "lo"});
+    row("in one piece", answering(stream(body)));
+    row("byte by byte", [body](WirePeer &peer) {
+        if (peer.readRequest())
+            peer.sendSplit(stream(body), 1);
+    });
+    row("a chunk a byte", [body](WirePeer &peer) {
+        std::string bytes = streamHead();
+        for (const char c : body)
+            bytes += chunk(std::string(1, c));
+        if (peer.readRequest())
+            peer.send(bytes + chunk(""));
+    });
+    row("gzip", answering(reply(200, "text/event-stream", gzip(body), {"Content-Encoding: gzip"})));
+    row("wrong content type", answering(reply(200, "text/plain", body)));
+    row("HTTP/1.0, ended by the close", answering("HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + body));
+    row("100 Continue before the reply", answering("HTTP/1.1 100 Continue\r\n\r\n" + stream(body)));
+    row("comments and pings around it",
+        answering(stream(": hello\n\n" + std::string("event: ping\n\n") + body + ": bye\n\n")));
+}
+
+void RunErrnoTest::deliveryIsNoMatter()
+{
+    QFETCH(WireServer::Script, script);
+    const WireServer server(script);
+    RunFixture fixture(server.url("/v1"));
+    StartedRun run(fixture.run("hello"));
+    QVERIFY(run.runToEnd(60'000));
+    QVERIFY(run.seen.isWellFormed());
+    QCOMPARE(run.seen.types(), std::string("start delta delta message usage done"));
+    QCOMPARE(run.seen.deltas(), std::string("hello"));
+    QCOMPARE(server.requests().size(), 1u);
+}
+
+void RunErrnoTest::limitsOfAReply_data()
+{
+    QTest::addColumn<std::string>("body");
+    QTest::addColumn<bool>("hasOutput");
+    QTest::newRow("an event over 8 MiB") << "data: " + std::string(limits::kSseEvent + 1, ' ') + "\n\n" << false;
+    std::string text;
+    const std::string piece(64 * limits::kKiB, 'x');
+    for (std::size_t size = 0; size <= limits::kMessageText; size += piece.size())
+        text += chatDelta(piece);
+    QTest::newRow("a text over 768 KiB") << text << true;
+    QTest::newRow("arguments over 256 KiB")
+        << "data: "
+           "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"1\",\"function\":{"
+           "\"name\":\"f\",\"arguments\":\""
+               + std::string(limits::kToolArguments + 1, 'x') + "\"}}]}}]}\n\n"
+        << false;
+}
+
+void RunErrnoTest::limitsOfAReply()
+{
+    QFETCH(std::string, body);
+    QFETCH(bool, hasOutput);
+    const WireServer server(answering(stream(body)));
+    RunFixture fixture(server.url("/v1"));
+    StartedRun run(fixture.run("hello"));
+    QVERIFY(run.runToEnd(60'000));
+    QVERIFY(run.seen.isWellFormed());
+    QCOMPARE(errnoName(run.seen.errorCode()), errnoName(EMSGSIZE));
+    QCOMPARE(run.seen.deltas().empty(), !hasOutput);
+    QVERIFY(run.seen.deltas().size() <= limits::kMessageText);
+    QCOMPARE(run.seen.count(abi::EventType::Message), 0u);
+    QCOMPARE(server.requests().size(), 1u);
 }
 
 void RunErrnoTest::replyOverTheLimitIsTooLarge()

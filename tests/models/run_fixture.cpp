@@ -27,7 +27,8 @@ models::ModelEntry debugEntry(const std::string &model, std::uint32_t serial)
 
 RunFixture::RunFixture(const std::string &baseUrl, bool needsKey)
     : m_provider(std::make_shared<config::ProviderConfig>()), m_secrets(m_dir.path(), ::geteuid()),
-      m_service({[this] { return m_catalog; }, m_secrets, m_egress, m_http, systemClock()})
+      m_service({[this] { return m_catalog; }, m_secrets, m_egress, m_http, systemClock(),
+                 models::RetryTiming{.firstWaitMs = 2}})
 {
     m_provider->name = "local";
     m_provider->baseUrl = baseUrl;
@@ -46,8 +47,23 @@ RunFixture::RunFixture(const std::string &baseUrl, bool needsKey)
 void RunFixture::publish()
 {
     m_entry.provider = std::make_shared<config::ProviderConfig>(*m_provider);
-    m_catalog = std::make_shared<models::ModelCatalog>(
-        std::vector{m_entry, debugEntry("echo", 2), debugEntry("script", 3)}, std::vector<models::ModelAlias>());
+    std::vector models{m_entry, debugEntry("echo", 2), debugEntry("script", 3)};
+    models.insert(models.end(), m_more.begin(), m_more.end());
+    m_catalog = std::make_shared<models::ModelCatalog>(std::move(models), std::vector<models::ModelAlias>());
+}
+
+models::ModelEntry &RunFixture::addModel(const std::string &name, const std::string &baseUrl)
+{
+    models::ModelEntry &entry = m_more.emplace_back(m_entry);
+    auto provider = std::make_shared<config::ProviderConfig>(*m_provider);
+    provider->baseUrl = baseUrl;
+    entry.serial = static_cast<std::uint32_t>(100 + m_more.size());
+    entry.ref.model = name;
+    entry.nativeId = name;
+    entry.fallback.clear();
+    entry.provider = std::move(provider);
+    entry.activity = std::make_shared<models::ModelActivity>();
+    return entry;
 }
 
 std::unique_ptr<models::ModelRun> RunFixture::run(const std::string &input, const std::string &model)
@@ -62,9 +78,14 @@ std::unique_ptr<models::ModelRun> RunFixture::run(const std::string &input, cons
 std::unique_ptr<models::ModelRun> RunFixture::run(models::Conversation conversation, const std::string &model)
 {
     models::RunRequest request;
-    request.run = models::newRunId();
     request.model = *abi::parseModelRef(model);
     request.conversation = std::move(conversation);
+    return run(std::move(request));
+}
+
+std::unique_ptr<models::ModelRun> RunFixture::run(models::RunRequest request)
+{
+    request.run = models::newRunId();
     return m_service.createRun(std::move(request));
 }
 

@@ -18,6 +18,7 @@ private Q_SLOTS:
     void driverIsChosenByPurpose_data();
     void driverIsChosenByPurpose();
     void unknownDriverIsNotSupported();
+    void driversAreTriedInTheirOrder();
     void controlsReachTheRequest();
 };
 
@@ -69,9 +70,9 @@ void RunTextTest::driverIsChosenByPurpose()
     QFETCH(QByteArray, chosen);
     models::ModelEntry entry;
     entry.driver = driver.toStdString();
-    const Result<const wire::WireFormat *> format = models::formatFor(entry, static_cast<abi::Purpose>(purpose));
-    QVERIFY(format);
-    QCOMPARE(QByteArray::fromStdString((*format)->descriptor().driver), chosen);
+    const auto formats = models::formatsFor(entry, static_cast<abi::Purpose>(purpose));
+    QVERIFY(formats);
+    QCOMPARE(QByteArray::fromStdString(formats->front()->descriptor().driver), chosen);
 }
 
 void RunTextTest::unknownDriverIsNotSupported()
@@ -79,10 +80,22 @@ void RunTextTest::unknownDriverIsNotSupported()
     models::ModelEntry entry;
     entry.ref = {"p", "m"};
     entry.driver = "default=unheard-of\n";
-    const Result<const wire::WireFormat *> format = models::formatFor(entry, abi::Purpose::Exec);
-    QVERIFY(!format);
-    QCOMPARE(format.error().number(), ENOTSUP);
-    QVERIFY(format.error().message().find("p/m") != std::string::npos);
+    const auto formats = models::formatsFor(entry, abi::Purpose::Exec);
+    QVERIFY(!formats);
+    QCOMPARE(formats.error().number(), ENOTSUP);
+    QVERIFY(formats.error().message().find("p/m") != std::string::npos);
+}
+
+void RunTextTest::driversAreTriedInTheirOrder()
+{
+    models::ModelEntry entry;
+    entry.driver = "default=openai-chat,anthropic-messages\nagent=unheard-of,openai-responses,openai-chat\n";
+    const auto formats = models::formatsFor(entry, abi::Purpose::Agent);
+    QVERIFY(formats);
+    std::string names;
+    for (const wire::WireFormat *format : *formats)
+        names += format->descriptor().driver + " ";
+    QCOMPARE(names, std::string("openai-responses openai-chat anthropic-messages "));
 }
 
 void RunTextTest::controlsReachTheRequest()

@@ -150,6 +150,16 @@ private Q_SLOTS:
             },
             "start done", "(no error)", 0);
         row(
+            "a failure that another model made good is none",
+            [](Peer &peer, const json::Value &request) {
+                peer.event(request, kStart);
+                peer.event(request, "{\"type\":\"error\",\"run\":\"r1\",\"code\":\"EHOSTDOWN\",\"message\":\"m\","
+                                    "\"recoverable\":true,\"model\":\"p/m\"}");
+                peer.event(request, kDone);
+                peer.result(request, "\"exit\":0");
+            },
+            "start error done", "EHOSTDOWN", 0);
+        row(
             "a line without end",
             [](Peer &peer, const json::Value &request) {
                 peer.event(request, kStart);

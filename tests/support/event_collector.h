@@ -54,12 +54,12 @@ public:
     // The errno of the error that ended the run, 0 without one.
     int errorCode() const
     {
-        const abi::Event *found = last(abi::EventType::Error);
+        const abi::Event *found = finalError();
         return found ? found->code : 0;
     }
     std::string errorMessage() const
     {
-        const abi::Event *found = last(abi::EventType::Error);
+        const abi::Event *found = finalError();
         return found ? found->errorMessage : std::string();
     }
     std::string doneStatus() const
@@ -73,12 +73,44 @@ public:
                                         [&](const abi::Event &e) { return e.type == type; });
         return found == m_events.rend() ? nullptr : &*found;
     }
-    // The rules every sequence keeps: start first and once, done last and once, nothing after finished, one error at most.
+    // "EAGAIN local/custom-model, ENOENT local/gone": what was tried in vain, or not asked.
+    std::string recovered() const
+    {
+        std::string out;
+        for (const abi::Event &event : m_events) {
+            if (event.type == abi::EventType::Error && event.recoverable)
+                out += (out.empty() ? "" : ", ") + std::string(errnoName(event.code)) + " " + event.model;
+        }
+        return out;
+    }
+    // The rules every sequence keeps: start first and once, done last and once, nothing after finished; at most one error
+    // that is not recoverable, directly before done and only with status error; recoverable ones name a model and come
+    // before all that an answer consists of; offsets without a gap.
     bool isWellFormed() const
     {
-        return m_finished && !m_afterFinished && !m_events.empty() && m_events.front().type == abi::EventType::Start
-               && m_events.back().type == abi::EventType::Done && count(abi::EventType::Start) == 1
-               && count(abi::EventType::Done) == 1 && count(abi::EventType::Error) <= 1;
+        if (!m_finished || m_afterFinished || m_events.size() < 2 || m_events.front().type != abi::EventType::Start
+            || m_events.back().type != abi::EventType::Done || count(abi::EventType::Start) != 1
+            || count(abi::EventType::Done) != 1)
+            return false;
+        bool hasAnswer = false;
+        std::int64_t offset = 0;
+        for (std::size_t i = 1; i + 1 < m_events.size(); ++i) {
+            const abi::Event &event = m_events[i];
+            if (event.type == abi::EventType::Error) {
+                const bool isInPlace = event.recoverable ? !hasAnswer && !event.model.empty()
+                                                         : i + 2 == m_events.size() && doneStatus() == "error";
+                if (!isInPlace)
+                    return false;
+                continue;
+            }
+            hasAnswer = true;
+            if (event.type == abi::EventType::Delta) {
+                if (event.offset != offset)
+                    return false;
+                offset += static_cast<std::int64_t>(event.text.size());
+            }
+        }
+        return (finalError() != nullptr) == (doneStatus() == "error");
     }
     // Every event as the reader gets it, for canaries.
     std::string json() const
@@ -90,6 +122,12 @@ public:
     }
 
 private:
+    const abi::Event *finalError() const
+    {
+        const abi::Event *found = last(abi::EventType::Error);
+        return found && !found->recoverable ? found : nullptr;
+    }
+
     std::vector<abi::Event> m_events;
     bool m_finished = false;
     bool m_afterFinished = false;

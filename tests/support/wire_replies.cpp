@@ -24,6 +24,14 @@ std::string reply(int status, std::string_view contentType, std::string_view bod
     return replyHead(status, all) + std::string(body);
 }
 
+std::string closing(std::string reply)
+{
+    const std::size_t end = reply.find("\r\n");
+    if (end != std::string::npos && reply.starts_with("HTTP/1.1 ") && reply[9] != '1')
+        reply.insert(end + 2, "Connection: close\r\n");
+    return reply;
+}
+
 std::string streamHead() { return replyHead(200, {"Content-Type: text/event-stream", "Transfer-Encoding: chunked"}); }
 
 std::string chunk(std::string_view text)

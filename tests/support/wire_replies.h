@@ -15,6 +15,9 @@ using HeaderLines = std::vector<std::string>;
 std::string replyHead(int status, const HeaderLines &headers);
 // Content-Length reply.
 std::string reply(int status, std::string_view contentType, std::string_view body, const HeaderLines &headers = {});
+// The same reply, which says that its connection ends with it. A script that leaves after one reply must say so where
+// another request may follow: a client is free to send that one on the connection that is just being closed.
+std::string closing(std::string reply);
 // Head of a chunked event stream.
 std::string streamHead();
 // One chunk of chunked coding; an empty text is the last chunk.

@@ -2,12 +2,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 namespace cortexfs::test {
 
@@ -31,13 +33,30 @@ WireServer::WireServer(Script script, std::uint16_t port)
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::bind(m_listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
-        giveUp("bind");
-    if (::listen(m_listener.get(), 1024) != 0)
-        giveUp("listen");
+    listen(&address, sizeof address);
     socklen_t length = sizeof address;
     ::getsockname(m_listener.get(), reinterpret_cast<sockaddr *>(&address), &length);
     m_port = ntohs(address.sin_port);
+}
+
+WireServer::WireServer(Script script, std::string socketPath)
+    : m_script(std::move(script)), m_listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+      m_stop(::eventfd(0, EFD_CLOEXEC)), m_socketPath(std::move(socketPath))
+{
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (m_socketPath.size() >= sizeof address.sun_path)
+        giveUp("socket path too long");
+    std::memcpy(address.sun_path, m_socketPath.data(), m_socketPath.size());
+    listen(&address, sizeof address);
+}
+
+void WireServer::listen(const void *address, unsigned length)
+{
+    if (::bind(m_listener.get(), static_cast<const sockaddr *>(address), length) != 0)
+        giveUp("bind");
+    if (::listen(m_listener.get(), 1024) != 0)
+        giveUp("listen");
     m_acceptor = std::thread([this] { acceptLoop(); });
 }
 
@@ -56,6 +75,8 @@ WireServer::~WireServer()
 
 std::string WireServer::url(std::string_view path) const
 {
+    if (!m_socketPath.empty())
+        return "http://localhost" + std::string(path);
     return "http://127.0.0.1:" + std::to_string(m_port) + std::string(path);
 }
 

@@ -1,4 +1,4 @@
-// A byte-level TCP server on loopback for tests of HTTP clients. Each connection runs a script in a thread of its own, so
+// A byte-level server, on loopback or on a unix socket, for tests of HTTP clients. Each connection runs a script in a thread of its own, so
 // a script is straight code: read a request, send half a reply, wait for the test, reset.
 #pragma once
 
@@ -22,13 +22,16 @@ public:
 
     // Listens on 127.0.0.1 (`port` 0: a free one) at once. When the script returns, the connection is closed.
     explicit WireServer(Script script, std::uint16_t port = 0);
+    // Listens on a unix socket of that path, at most 107 bytes long.
+    WireServer(Script script, std::string socketPath);
     // Ends every script and joins its thread.
     ~WireServer();
     WireServer(const WireServer &) = delete;
     WireServer &operator=(const WireServer &) = delete;
 
     std::uint16_t port() const { return m_port; }
-    // "http://127.0.0.1:PORT" + path
+    const std::string &socketPath() const { return m_socketPath; } // empty: TCP
+    // "http://127.0.0.1:PORT" + path, or "http://localhost" + path for a unix socket
     std::string url(std::string_view path = {}) const;
 
     std::vector<CapturedRequest> requests() const; // in the order they came
@@ -42,6 +45,7 @@ public:
 
 private:
     friend class WirePeer;
+    void listen(const void *address, unsigned length);
     void acceptLoop();
     void serve(UniqueFd fd, int index);
     void capture(const CapturedRequest &request);
@@ -52,6 +56,7 @@ private:
     UniqueFd m_listener;
     UniqueFd m_stop; // eventfd, readable once the server stops
     std::uint16_t m_port = 0;
+    std::string m_socketPath;
 
     mutable std::mutex m_mutex;
     std::condition_variable m_signalled;

@@ -205,7 +205,8 @@ std::optional<ControlRef> ObjectArea::controlOf(const BackedNode &node) const
     if (node.role != Control)
         return std::nullopt;
     const bool isWritable = !isOneOf(m_kind.readOnly, node.name) && !node.name.starts_with('.');
-    return ControlRef{node.id, m_nodes.pathOf(node, m_name), isWritable, isOneOf(m_kind.singleValue, node.name)};
+    return ControlRef{node.id, m_nodes.pathOf(node, m_name), isWritable, isOneOf(m_kind.singleValue, node.name),
+                      limits::kControlFile};
 }
 
 int ObjectArea::access(const Caller &caller, NodeId id, int mask)

@@ -13,7 +13,8 @@ ErrnoOr<CreatedFile> ControlDirectory::create(const Caller &caller, NodeId direc
     if (file && (flags & O_EXCL))
         return Errno{EEXIST};
     if (!file) {
-        ErrnoOr<StagedFiles::FilePtr> created = m_staged.create(caller, directory, name, mode);
+        ErrnoOr<StagedFiles::FilePtr> created = m_staged.create(caller, directory, name, mode,
+                                                                m_storage.stagedBytes(directory));
         if (!created)
             return Errno{created.error()};
         file = *created;

@@ -1,6 +1,5 @@
 #include "daemon/fs/tree/control_file.h"
 
-#include "common/base/limits.h"
 #include "daemon/fs/tree/area.h"
 #include "daemon/fs/tree/text_file.h"
 
@@ -54,8 +53,8 @@ void ControlFile::write(const Caller &caller, std::string_view data, off_t offse
     else if (m_isAppending)
         text = m_oldText;
     else if (offset != 0)
-        return reply.fail(static_cast<std::size_t>(offset) + data.size() > limits::kControlFile ? EMSGSIZE : EINVAL);
-    if (text.size() + data.size() > limits::kControlFile)
+        return reply.fail(static_cast<std::size_t>(offset) + data.size() > m_control.maxBytes ? EMSGSIZE : EINVAL);
+    if (text.size() + data.size() > m_control.maxBytes)
         return reply.fail(EMSGSIZE);
     text += data;
 

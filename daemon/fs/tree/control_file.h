@@ -8,6 +8,7 @@
 // close of a file that was opened with O_TRUNC and never written commits the empty text (`: > fallback`).
 #pragma once
 
+#include "common/base/limits.h"
 #include "daemon/fs/tree/open_file.h"
 
 #include <functional>
@@ -22,6 +23,7 @@ struct ControlRef {
     std::string path; // below the mount
     bool isWritable = false;
     bool isSingleValue = false;
+    std::size_t maxBytes = limits::kControlFile;
 };
 
 // Who stores control files. Called on the answering thread; `done` is called there too, with an errno or 0.
@@ -30,6 +32,8 @@ public:
     virtual ~ControlStorage() = default;
     // What a name of a directory means: nothing when it is free for a temporary file.
     virtual std::optional<ControlRef> controlNamed(NodeId directory, std::string_view name) = 0;
+    // The most that a temporary file of a directory may hold: as much as the largest control file that it can become.
+    virtual std::size_t stagedBytes(NodeId) const { return limits::kControlFile; }
     // May this caller replace it? EACCES, EROFS or 0.
     virtual int mayChangeControl(const Caller &caller, const ControlRef &control) = 0;
     virtual int checkControl(const ControlRef &control, std::string_view text) const = 0;

@@ -1,6 +1,5 @@
 #include "daemon/fs/tree/staged_files.h"
 
-#include "common/base/limits.h"
 #include "daemon/fs/tree/area.h"
 #include "daemon/fs/tree/text_file.h"
 
@@ -23,7 +22,7 @@ int resize(StagedFiles::File &file, off_t size)
 {
     if (size < 0)
         return EINVAL;
-    if (static_cast<std::size_t>(size) > limits::kControlFile)
+    if (static_cast<std::size_t>(size) > file.maxBytes)
         return EMSGSIZE;
     file.text.resize(static_cast<std::size_t>(size));
     file.modified = now();
@@ -45,7 +44,7 @@ public:
     void write(const Caller &, std::string_view data, off_t offset, bool, Reply<std::size_t> reply) override
     {
         const std::size_t from = m_isAppending ? m_file->text.size() : static_cast<std::size_t>(offset);
-        if (offset < 0 || from > limits::kControlFile || data.size() > limits::kControlFile - from)
+        if (offset < 0 || from > m_file->maxBytes || data.size() > m_file->maxBytes - from)
             return reply.fail(EMSGSIZE);
         if (m_file->text.size() < from + data.size())
             m_file->text.resize(from + data.size());
@@ -83,7 +82,7 @@ bool StagedFiles::makeRoom(NodeId directory)
 }
 
 ErrnoOr<StagedFiles::FilePtr> StagedFiles::create(const Caller &caller, NodeId directory, std::string_view name,
-                                                  mode_t mode)
+                                                  mode_t mode, std::size_t maxBytes)
 {
     if (name.size() > 255)
         return Errno{ENAMETOOLONG};
@@ -98,6 +97,7 @@ ErrnoOr<StagedFiles::FilePtr> StagedFiles::create(const Caller &caller, NodeId d
     file->uid = caller.uid;
     file->gid = caller.gid;
     file->mode = mode & 0777;
+    file->maxBytes = maxBytes;
     file->modified = now();
     std::erase_if(m_byId, [](const auto &item) { return item.second.expired(); });
     m_byId.emplace(file->id, file);

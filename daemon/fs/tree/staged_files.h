@@ -3,6 +3,7 @@
 // is left behind by a program that died is thrown away when its room is needed.
 #pragma once
 
+#include "common/base/limits.h"
 #include "daemon/fs/tree/open_file.h"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ public:
         gid_t gid = 0;
         mode_t mode = 0600;
         std::string text;
+        std::size_t maxBytes = 0;
         timespec modified = {};
         unsigned opens = 0;
         bool isLinked = true;
@@ -38,7 +40,8 @@ public:
     StagedFiles(unsigned areaTag, unsigned kind) : m_areaTag(areaTag), m_kind(kind) {}
 
     // EEXIST, ENOSPC when the directory holds its share of open ones.
-    ErrnoOr<FilePtr> create(const Caller &caller, NodeId directory, std::string_view name, mode_t mode);
+    ErrnoOr<FilePtr> create(const Caller &caller, NodeId directory, std::string_view name, mode_t mode,
+                            std::size_t maxBytes = limits::kControlFile);
     // Null for an unknown name and for one of somebody else.
     FilePtr find(const Caller &caller, NodeId directory, std::string_view name) const;
     // Also an unlinked one that is still open.

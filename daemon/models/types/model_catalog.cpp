@@ -2,6 +2,7 @@
 
 #include "common/abi/control_text.h"
 #include "common/base/logging.h"
+#include "common/base/utc_time.h"
 
 #include <algorithm>
 
@@ -33,11 +34,23 @@ std::string limitText(const ModelEntry &entry)
     return entry.limit ? std::to_string(*entry.limit) : std::string("unknown");
 }
 
-std::string statusText(const ModelEntry &entry)
+std::optional<ModelActivity::Cooldown> cooldownOf(const ModelEntry &entry, std::int64_t nowMs)
 {
-    if (entry.isConfigured)
+    // A model without a key has the more lasting trouble.
+    return entry.activity && entry.isConfigured ? entry.activity->cooldown(nowMs) : std::nullopt;
+}
+
+std::string statusText(const ModelEntry &entry, std::int64_t nowMs)
+{
+    if (!entry.isConfigured)
+        return "state=unconfigured\nreason=no key in slot default of provider " + entry.ref.provider + "\n";
+    const auto cooldown = cooldownOf(entry, nowMs);
+    if (!cooldown)
         return "state=ready\n";
-    return "state=unconfigured\nreason=no key in slot default of provider " + entry.ref.provider + "\n";
+    std::string text = "state=cooldown\nreason=" + cooldown->reason + "\nerrno=";
+    text += errnoName(cooldown->errnoNumber);
+    // Rounded up: at the time that is shown it is over.
+    return text + "\nuntil=" + utcTimestamp(cooldown->untilMs + 999) + "\n";
 }
 
 } // namespace
@@ -104,7 +117,14 @@ std::optional<ModelActivity::Cooldown> ModelActivity::cooldown(std::int64_t nowM
     return m_cooldown && m_cooldown->untilMs > nowMs ? m_cooldown : std::nullopt;
 }
 
-std::string controlText(const ModelEntry &entry, Control control)
+std::string_view stateWord(const ModelEntry &entry, std::int64_t nowMs)
+{
+    if (!entry.isConfigured)
+        return "unconfigured";
+    return cooldownOf(entry, nowMs) ? "cooldown" : "ready";
+}
+
+std::string controlText(const ModelEntry &entry, Control control, std::int64_t nowMs)
 {
     switch (control) {
     case Control::Id: return entry.ref.provider + "/" + entry.nativeId + "\n";
@@ -115,13 +135,13 @@ std::string controlText(const ModelEntry &entry, Control control)
     case Control::Fallback: return entry.fallback;
     case Control::Limit: return limitText(entry) + "\n";
     case Control::Session: return entry.hasSocket ? "socket\n" : "none\n";
-    case Control::Status: return statusText(entry);
+    case Control::Status: return statusText(entry, nowMs);
     case Control::Log: return entry.activity ? entry.activity->logText() : std::string();
     }
     return {};
 }
 
-std::string metadataText(const ModelEntry &entry, std::string_view runner)
+std::string metadataText(const ModelEntry &entry, std::string_view runner, std::int64_t nowMs)
 {
     std::string out = "#!";
     out += runner;
@@ -140,7 +160,7 @@ std::string metadataText(const ModelEntry &entry, std::string_view runner)
         appendMeta(out, std::string("driver.") + purpose, joined(abi::driversFor(entry.driver, purpose), ","));
     }
     appendMeta(out, "session", entry.hasSocket ? "socket" : "none");
-    appendMeta(out, "status", entry.isConfigured ? "ready" : "unconfigured");
+    appendMeta(out, "status", stateWord(entry, nowMs));
     appendMeta(out, "cap", joined(abi::linesOf(entry.cap), ","));
     return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/abi/names.h"
+#include "common/base/clock.h"
 #include "common/base/result.h"
 #include "common/config/provider_config.h"
 
@@ -69,10 +70,13 @@ struct ModelEntry {
     std::shared_ptr<ModelActivity> activity;
 };
 
-// The text of a control file as a reader sees it.
-std::string controlText(const ModelEntry &entry, Control control);
-// What reading the executable gives: the #! line, then "# cortexfs.KEY=VALUE" lines (decisions, section 3).
-std::string metadataText(const ModelEntry &entry, std::string_view runner);
+// ready, unconfigured, or cooldown while one lasts at `nowMs` (wall clock).
+std::string_view stateWord(const ModelEntry &entry, std::int64_t nowMs = systemClock().wallMs());
+// The text of a control file as a reader sees it. `status` and `log` change without a new catalogue.
+std::string controlText(const ModelEntry &entry, Control control, std::int64_t nowMs = systemClock().wallMs());
+// What reading the executable gives: the #! line, then "# cortexfs.KEY=VALUE" lines (decisions, section 3). It changes
+// with the state only, as `status` does.
+std::string metadataText(const ModelEntry &entry, std::string_view runner, std::int64_t nowMs = systemClock().wallMs());
 
 struct ModelAlias {
     std::string name;   // main helper fast reason code vision, or another link a user made under model/

@@ -64,7 +64,8 @@ Q_SIGNALS:
     // The view holds during the call.
     void dataReceived(std::string_view bytes);
     // Once, last. Nothing: a clean end, whatever the status. Else ECONNREFUSED, EHOSTUNREACH (name, route), ECONNRESET
-    // (also a close before the reply), ETIMEDOUT (connect, first byte), EPROTO (TLS, with the reason), EBADMSG (no HTTP).
+    // (also a close before the reply), ETIMEDOUT (connect, first byte), EPROTO (TLS, with the reason), EBADMSG (no HTTP),
+    // EMSGSIZE (a head over 64 KiB); for a unix socket that cannot be connected what connect(2) said (ENOENT, EACCES).
     void ended(const std::optional<cortexfs::Error> &failure);
 
 private:
@@ -74,9 +75,9 @@ private:
 class HttpTransport {
 public:
     virtual ~HttpTransport() = default;
-    // EINVAL: a URL without host, with userinfo or of another scheme; a header name or value that could break the head
-    // (CR, LF, NUL), or one that belongs to the transport (Content-Length, Transfer-Encoding, Accept-Encoding,
-    // Connection).
+    // EINVAL: a URL without host, with userinfo or of another scheme; a socket path that is not absolute, is longer than
+    // 107 bytes or holds a NUL; a header name or value that could break the head (CR, LF, NUL), or one that belongs to the
+    // transport (Content-Length, Transfer-Encoding, Accept-Encoding, Connection, Expect).
     virtual Result<std::unique_ptr<HttpStream>> open(HttpRequest request) = 0;
 };
 

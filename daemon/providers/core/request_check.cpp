@@ -8,9 +8,13 @@
 #include <algorithm>
 #include <array>
 
+#include <sys/un.h>
+
 namespace cortexfs::providers {
 
 namespace {
+
+constexpr std::size_t kMostSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 bool isTokenCharacter(char c)
 {
@@ -30,8 +34,8 @@ bool breaksHead(std::string_view value)
 
 bool isOwnedByTransport(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 4> kOwned = {"content-length", "transfer-encoding", "accept-encoding",
-                                                               "connection"};
+    static constexpr std::array<std::string_view, 5> kOwned = {"content-length", "transfer-encoding", "accept-encoding",
+                                                               "connection", "expect"};
     std::string lower;
     for (const char c : name)
         lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -47,6 +51,19 @@ Result<void> checkName(std::string_view name)
     return {};
 }
 
+Result<void> checkSocketPath(std::string_view path)
+{
+    if (path.empty())
+        return {};
+    if (path.front() != '/')
+        return errors::invalid("the path of the unix socket is not absolute");
+    if (path.size() > kMostSocketPath)
+        return errors::invalid("the path of the unix socket is longer than " + std::to_string(kMostSocketPath) + " bytes");
+    if (path.find('\0') != std::string_view::npos)
+        return errors::invalid("the path of the unix socket holds a NUL");
+    return {};
+}
+
 } // namespace
 
 Result<void> checkRequest(const HttpRequest &request)
@@ -58,6 +75,8 @@ Result<void> checkRequest(const HttpRequest &request)
         return errors::invalid("not an http or https URL");
     if (!url.userInfo().isEmpty())
         return errors::invalid("the URL holds a user name or password");
+    if (const Result<void> checked = checkSocketPath(request.unixSocket); !checked)
+        return checked;
     for (const auto &[name, value] : request.headers) {
         if (const Result<void> checked = checkName(name); !checked)
             return checked.error();

@@ -126,8 +126,27 @@ bool ModelArea::isAnnounced(const RuntimeSnapshot &snapshot, std::uint32_t seria
     return found == m_changed.end() || found->second.tv_sec + kUnsettledSeconds < now().tv_sec;
 }
 
+// Whether the text is that of a cooldown, or the kernel may still believe its size.
+bool ModelArea::isCoolingDown(const ModelEntry &model) const
+{
+    const timespec time = now();
+    if (models::stateWord(model) == "cooldown") {
+        m_cooling[model.serial] = time.tv_sec;
+        return true;
+    }
+    const auto found = m_cooling.find(model.serial);
+    if (found == m_cooling.end())
+        return false;
+    if (found->second + kUnsettledSeconds >= time.tv_sec)
+        return true;
+    m_cooling.erase(found);
+    return false;
+}
+
 std::size_t ModelArea::metadataSize(const RuntimeSnapshot &snapshot, const ModelEntry &model) const
 {
+    if (isCoolingDown(model))
+        return models::metadataText(model, m_context.runner).size();
     const auto &catalog = snapshot.catalog;
     if (m_sizedCatalog.owner_before(catalog) || catalog.owner_before(m_sizedCatalog)) {
         m_sizedCatalog = catalog;
@@ -172,6 +191,7 @@ ErrnoOr<Attr> ModelArea::attributesOf(const RuntimeSnapshot &snapshot, NodeId no
         const ErrnoOr<struct stat> info = routeStat();
         Attr attr = projectedAttr(owner, node, S_IFREG | 0644, info ? static_cast<std::size_t>(info->st_size) : 0, 1,
                                   info ? info->st_mtim : owner.born);
+        attr.seconds = kUncachedSeconds; // also written past the tree, through the control socket
         return attr;
     }
     case Staged:
@@ -205,6 +225,14 @@ ErrnoOr<Entry> ModelArea::entryOf(const RuntimeSnapshot &snapshot, NodeId node) 
     return projectedEntry(*attr);
 }
 
+ErrnoOr<Entry> ModelArea::routeEntry(const RuntimeSnapshot &snapshot) const
+{
+    ErrnoOr<Entry> entry = entryOf(snapshot, id(0, Route));
+    if (entry)
+        entry->seconds = kUncachedSeconds;
+    return entry;
+}
+
 ErrnoOr<Attr> ModelArea::attributes(const Caller &, NodeId node, OpenFile *)
 {
     return attributesOf(*m_context.snapshot.load(), node);
@@ -222,7 +250,7 @@ ErrnoOr<Entry> ModelArea::lookup(const Caller &caller, NodeId parent, std::strin
         if (const ModelAlias *alias = catalog.alias(name))
             return entryOf(*snapshot, aliasId(*alias));
         if (name == kRoute && routeStat())
-            return entryOf(*snapshot, id(0, Route));
+            return routeEntry(*snapshot);
         break;
     }
     case Provider: {
@@ -281,7 +309,7 @@ ErrnoOr<std::string> ModelArea::textOf(const RuntimeSnapshot &snapshot, NodeId n
 {
     if (kindOf(node) == Route) {
         m_context.credentials.assumeDaemon();
-        Result<std::string> text = files::readRegularAt(m_backing.get(), std::string(kRoute), limits::kControlFile);
+        Result<std::string> text = files::readRegularAt(m_backing.get(), std::string(kRoute), limits::kRouteFile);
         if (text)
             return std::move(*text);
         return text.error().number() == ENOENT ? ErrnoOr<std::string>(std::string()) : Errno{text.error().number()};
@@ -327,7 +355,8 @@ ErrnoOr<OpenedFile> ModelArea::open(const Caller &caller, NodeId node, int flags
         return editControl(*control, std::move(*text), flags);
     OpenedFile opened;
     opened.file = std::make_unique<TextFile>(std::move(*text));
-    opened.directIo = kind != Executable || !isAnnounced(*snapshot, static_cast<std::uint32_t>(keyOf(node)));
+    opened.directIo = kind != Executable || !isAnnounced(*snapshot, static_cast<std::uint32_t>(keyOf(node)))
+                      || isCoolingDown(*modelOf(*snapshot, node));
     opened.keepCache = !opened.directIo;
     return opened;
 }

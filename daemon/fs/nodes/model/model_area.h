@@ -83,8 +83,10 @@ private:
 
     ErrnoOr<Attr> attributesOf(const RuntimeSnapshot &snapshot, NodeId node) const;
     ErrnoOr<Entry> entryOf(const RuntimeSnapshot &snapshot, NodeId node) const;
+    bool isCoolingDown(const models::ModelEntry &model) const;
     std::size_t metadataSize(const RuntimeSnapshot &snapshot, const models::ModelEntry &model) const;
     ErrnoOr<struct stat> routeStat() const;
+    ErrnoOr<Entry> routeEntry(const RuntimeSnapshot &snapshot) const;
     std::string liveSocket(const models::ModelEntry &model) const;
     bool isLive(const models::ModelEntry &model) const;
     timespec changedAt(std::uint32_t serial) const;
@@ -107,6 +109,7 @@ private:
     ControlStorage &storage() { return *this; }
     std::optional<ControlRef> controlNamed(NodeId directory, std::string_view name) override;
     int mayChangeControl(const Caller &caller, const ControlRef &control) override;
+    std::size_t stagedBytes(NodeId directory) const override;
     int checkControl(const ControlRef &control, std::string_view text) const override;
     void commitControl(const Caller &caller, const ControlRef &control, std::string text,
                        std::function<void(int)> done) override;
@@ -122,6 +125,8 @@ private:
     // Sizes of the executables' texts, by place in the catalogue; 0 is not known yet. Answering thread only.
     mutable std::weak_ptr<const models::ModelCatalog> m_sizedCatalog;
     mutable std::vector<std::uint32_t> m_sizes;
+    // When a cooldown was last told of, by serial, in seconds. Answering thread only.
+    mutable std::unordered_map<std::uint32_t, time_t> m_cooling;
 
     mutable std::mutex m_mutex;
     std::unordered_map<std::uint32_t, timespec> m_changed; // by serial, since the mount

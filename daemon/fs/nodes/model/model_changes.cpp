@@ -1,5 +1,6 @@
 // The changing half of ModelArea, and what a new snapshot means for the kernel.
 #include "common/abi/names.h"
+#include "common/base/limits.h"
 #include "daemon/fs/nodes/model/model_area.h"
 
 #include <cerrno>
@@ -21,7 +22,7 @@ int ModelArea::mayChange(const Caller &caller) const
 std::optional<ControlRef> ModelArea::controlRef(const RuntimeSnapshot &snapshot, NodeId node) const
 {
     if (kindOf(node) == Route)
-        return ControlRef{node, "model/route", true, false};
+        return ControlRef{node, "model/route", true, false, limits::kRouteFile};
     const std::optional<Control> control = controlOf(kindOf(node));
     const ModelEntry *model = control ? modelOf(snapshot, node) : nullptr;
     if (!model)
@@ -31,6 +32,7 @@ std::optional<ControlRef> ModelArea::controlRef(const RuntimeSnapshot &snapshot,
         "model/" + model->ref.text() + ".d/" + std::string(models::kControlNames[static_cast<std::size_t>(*control)]),
         models::isWritable(*control),
         *control == Control::Effort || *control == Control::Session,
+        limits::kControlFile,
     };
 }
 
@@ -42,6 +44,11 @@ std::optional<ControlRef> ModelArea::controlNamed(NodeId directory, std::string_
     const std::optional<Control> control = models::controlFromName(name);
     const ModelEntry *model = control ? modelOf(*snapshot, directory) : nullptr;
     return model ? controlRef(*snapshot, controlId(*model, *control)) : std::nullopt;
+}
+
+std::size_t ModelArea::stagedBytes(NodeId directory) const
+{
+    return kindOf(directory) == Top ? limits::kRouteFile : limits::kControlFile;
 }
 
 int ModelArea::mayChangeControl(const Caller &caller, const ControlRef &) { return mayChange(caller); }

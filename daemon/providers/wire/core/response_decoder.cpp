@@ -1,6 +1,5 @@
 #include "daemon/providers/wire/core/response_decoder.h"
 
-#include "common/base/limits.h"
 #include "daemon/providers/wire/core/chunk_decoder.h"
 #include "daemon/providers/wire/core/failure_classifier.h"
 #include "daemon/providers/wire/core/json_text.h"
@@ -70,7 +69,9 @@ std::uint64_t hashOf(std::uint64_t seed, std::string_view text)
 } // namespace
 
 struct ResponseDecoder::State {
-    State(const WireFormat &format, ToolNames names) : decoder(format.makeDecoder()), reply(std::move(names)) {}
+    State(const WireFormat &format, ToolNames names, std::size_t most)
+        : decoder(format.makeDecoder()), reply(std::move(names)), mostBytes(most)
+    {}
 
     void takeBytes(std::string_view bytes);
     void takeSuccess(std::string_view bytes);
@@ -98,6 +99,7 @@ struct ResponseDecoder::State {
     bool hasSeed = false;
     Content content = Content::Unknown;
     std::string body; // error body, JSON document, or bytes that are not yet known for what they are
+    std::size_t mostBytes;
     std::size_t received = 0;
     std::uint64_t dataEvents = 0;
 };
@@ -105,15 +107,15 @@ struct ResponseDecoder::State {
 void ResponseDecoder::State::takeBytes(std::string_view bytes)
 {
     // What is within the limit counts however the network cuts it.
-    const bool isTooMuch = bytes.size() > limits::kRunBytes - received;
-    bytes = bytes.substr(0, limits::kRunBytes - received);
+    const bool isTooMuch = bytes.size() > mostBytes - received;
+    bytes = bytes.substr(0, mostBytes - received);
     received += bytes.size();
     if (isSuccess())
         takeSuccess(bytes);
     else
         body.append(bytes.substr(0, kErrorBody - std::min(kErrorBody, body.size())));
     if (isTooMuch && !reply.isFinished())
-        fail(errors::tooLarge("the reply is longer than 64 MiB"));
+        fail(errors::tooLarge("the run received more than 64 MiB"));
 }
 
 void ResponseDecoder::State::takeSuccess(std::string_view bytes)
@@ -233,8 +235,8 @@ void ResponseDecoder::State::endSuccess(const std::optional<Error> &transport)
         fail(errors::connectionReset("the stream ended before the answer was complete"));
 }
 
-ResponseDecoder::ResponseDecoder(const WireFormat &format, ToolNames toolNames)
-    : m_state(std::make_unique<State>(format, std::move(toolNames)))
+ResponseDecoder::ResponseDecoder(const WireFormat &format, ToolNames toolNames, std::size_t mostBytes)
+    : m_state(std::make_unique<State>(format, std::move(toolNames), mostBytes))
 {}
 
 ResponseDecoder::~ResponseDecoder() = default;

@@ -6,6 +6,7 @@
 // never a message or a tool call.
 #pragma once
 
+#include "common/base/limits.h"
 #include "daemon/providers/wire/core/reply_failure.h"
 #include "daemon/providers/wire/wire_format.h"
 
@@ -13,8 +14,9 @@ namespace cortexfs::wire {
 
 class ResponseDecoder {
 public:
-    // `toolNames`: of the request that is answered.
-    explicit ResponseDecoder(const WireFormat &format, ToolNames toolNames = {});
+    // `toolNames`: of the request that is answered. `mostBytes`: what is left of limits::kRunBytes; more is EMSGSIZE.
+    explicit ResponseDecoder(const WireFormat &format, ToolNames toolNames = {},
+                             std::size_t mostBytes = limits::kRunBytes);
     ~ResponseDecoder();
 
     // `wallMs` is the time now, for Retry-After dates.

@@ -1,0 +1,66 @@
+#include "daemon/providers/route/route_file.h"
+
+#include "common/base/files.h"
+#include "common/base/limits.h"
+
+#include <ctime>
+
+namespace cortexfs::providers {
+
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+std::int64_t nanoseconds(const timespec &time) { return std::int64_t{time.tv_sec} * kSecondNs + time.tv_nsec; }
+
+FileStamp stampAt(const std::string &path)
+{
+    struct stat info = {};
+    return ::lstat(path.c_str(), &info) == 0 ? stampOf(info) : FileStamp();
+}
+
+// The clock of a file system ticks every few milliseconds: two writes within a tick leave the same stamp. A stamp counts
+// once it is older than that by far.
+bool isOldEnough(const FileStamp &stamp)
+{
+    timespec now = {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return stamp.size < 0 || nanoseconds(now) - stamp.changedNs > kSecondNs;
+}
+
+} // namespace
+
+FileStamp stampOf(const struct stat &info)
+{
+    return {info.st_dev, info.st_ino, info.st_size, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
+}
+
+Result<RouteFile::Table> RouteFile::table()
+{
+    const FileStamp stamp = stampAt(m_path);
+    if (m_table && m_isStampReliable && stamp == m_stamp)
+        return *m_table;
+    // The stamp of before reading: a change in between makes the next look read again.
+    m_stamp = stamp;
+    m_isStampReliable = isOldEnough(stamp);
+    m_table = read();
+    return *m_table;
+}
+
+Result<RouteFile::Table> RouteFile::read()
+{
+    const Result<std::string> text = files::readRegular(m_path, limits::kRouteFile);
+    if (!text) {
+        if (text.error().number() == ENOENT)
+            return Table(std::make_shared<const route::Table>(route::defaultTable()));
+        return errors::io("cannot be read: " + text.error().message()).withDetail("model/route");
+    }
+    Result<route::Table> table = route::parseTable(*text);
+    if (table)
+        return Table(std::make_shared<const route::Table>(std::move(*table)));
+    const std::string &position = table.error().detail();
+    return errors::invalid(table.error().message())
+        .withDetail(position.empty() ? std::string("model/route") : "model/route, " + position);
+}
+
+} // namespace cortexfs::providers
