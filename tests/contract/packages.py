@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -38,6 +39,7 @@ def install(source, target):
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise Missing("npm is not installed")
+    refuse_old_node(node, source)
     os.makedirs(target, exist_ok=True)
     with open(os.path.join(target, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two runs of one build directory
@@ -52,6 +54,19 @@ def install(source, target):
             with open(stamp, "w", encoding="utf-8") as out:
                 out.write(wanted)
     return Packages(node, target)
+
+
+def refuse_old_node(node, source):
+    """The mock does not even load in a node that is older than it says; Debian 12 has such a one."""
+    with open(os.path.join(source, "package-lock.json"), encoding="utf-8") as file:
+        needed = json.load(file)["packages"]["node_modules/@copilotkit/aimock"]["engines"]["node"].removeprefix(">=")
+    found = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    if numbers(found.removeprefix("v")) < numbers(needed):
+        raise Missing(f"node is {found}, the mock server needs {needed}")
+
+
+def numbers(version):
+    return [int(number) for number in version.split(".")]
 
 
 def fingerprint(source):

@@ -123,7 +123,7 @@ class Daemon:
         """The Child, ready."""
         child = Child([self._daemon, "--no-fuse"] + self._arguments, self._environment)
         try:
-            child.wait_for_line(r'^\{.*"')
+            child.wait_for_line(r'"type":"ready"')
         except BaseException:
             child.__exit__()
             raise
