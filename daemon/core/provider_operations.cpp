@@ -94,14 +94,15 @@ void handleProviderGet(const OperationContext &context, const Request &request, 
     const auto provider = std::find_if(providers.begin(), providers.end(),
                                        [&](const config::ProviderConfig &known) { return known.file == *file; });
     const bool isValid = provider != providers.end();
-    // What makes a file invalid may be a key in it.
-    if (!isValid) {
-        if (const Result<void> allowed = control::requireAdministrator(request.peer, ::geteuid()); !allowed)
-            return responder.error(allowed.error());
-    }
     const Result<ProviderText> read = filesOf(context.runtime).read(*file);
     if (!read)
         return responder.error(read.error());
+    const Result<config::ProviderConfig> parsed = config::parseProvider(read->text, *file, knownFormats());
+    // What makes a file invalid may be a key in it, also one that was put there since the file was loaded.
+    if (!isValid || !parsed) {
+        if (const Result<void> allowed = control::requireAdministrator(request.peer, ::geteuid()); !allowed)
+            return responder.error(allowed.error());
+    }
     const Result<json::Document> document = json::parse(read->text);
     if (isValid && !document) // broken since it was loaded
         return responder.error(document.error().withDetail(json::toValidUtf8(*file)));
@@ -112,7 +113,7 @@ void handleProviderGet(const OperationContext &context, const Request &request, 
     textField(writer, "text", read->text);
     if (document)
         writer.key("config").value(document->root());
-    if (const Result<config::ProviderConfig> parsed = config::parseProvider(read->text, *file, knownFormats()); !parsed)
+    if (!parsed)
         writer.key("error")
             .beginObject()
             .field("code", parsed.error().name())
