@@ -419,7 +419,9 @@ void OperationsTest::keySetByAHalfClosedClient()
     QVERIFY(client.send("{\"op\":\"provider.key.set\",\"id\":\"k\",\"name\":\"far\",\"value\":\"x\"}\n"));
     client.halfClose();
     QVERIFY(turnUntil([&] { return client.isAtEnd(); }));
-    QCOMPARE(client.take(), std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\",\"declared\":false}\n"));
+    QCOMPARE(
+        client.take(),
+        std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\",\"declared\":false}\n"));
 }
 
 void OperationsTest::theKeyIsShownNowhere()

@@ -58,7 +58,8 @@ Result<void> checkSocketPath(std::string_view path)
     if (path.front() != '/')
         return errors::invalid("the path of the unix socket is not absolute");
     if (path.size() > kMostSocketPath)
-        return errors::invalid("the path of the unix socket is longer than " + std::to_string(kMostSocketPath) + " bytes");
+        return errors::invalid("the path of the unix socket is longer than " + std::to_string(kMostSocketPath)
+                               + " bytes");
     if (path.find('\0') != std::string_view::npos)
         return errors::invalid("the path of the unix socket holds a NUL");
     return {};
