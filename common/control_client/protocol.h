@@ -34,18 +34,23 @@
 //                  aliases:[{name,target:"P/M",user:BOOL}]    on the first page only
 //   provider.list -> providers:[{name,file,base_url,enabled,formats,default_model,models:N,key:"filled"|"missing"|"none"}]
 //                    invalid:[{file,code,message}]
-//   provider.get  {name} -> name file etag config:{the file's JSON} slots:[{name,state:"filled"|"invalid",reason?}]
-//   provider.key.set    {name, slot="default", value} -> name slot
+//   provider.get  {name | file} -> name file etag text config:{the file's JSON}? error:{code,message}?
+//                 slots:[{name,state:"filled"|"invalid",reason?}]
+//                   by `file` one that is invalid can be opened too: name is "", error says why, config is there when
+//                   the text is JSON. Like a put that needs an administrator: what is wrong may be a key in it.
+//   provider.key.set    {name, slot="default", value} -> name slot declared:false?   no provider has that name (yet)
 //   provider.key.remove {name, slot="default"}        -> name slot      ENOENT when there is none
-//   provider.put    {name, etag, config:{the file's JSON}} -> name file etag
-//                   writes providers.d/<file>, refreshes. With etag "" a new file <name>.json: EEXIST when there is one.
-//                   Key order and unknown keys are kept as given; EINVAL with JSON pointers.
-//   provider.remove {name, etag} -> name file      moves the file away for good; keys stay (provider.key.remove)
+//   provider.put    {name | file, etag, config:{the file's JSON} | text} -> name file etag
+//                   writes providers.d/<file>, refreshes. With etag "" a new file, <name in the config>.json unless `file`
+//                   says otherwise: EEXIST when there is one, or when another file has that name.
+//                   Key order and unknown keys are kept as given, text byte for byte; EINVAL with JSON pointers.
+//   provider.remove {name | file, etag} -> name file   deletes the file; keys stay (provider.key.remove)
 //   provider.preset.list -> presets:[{name,aliases:[...],state:"absent"|"installed"|"changed",config:{...}}]
 //   provider.preset.install {name, force:BOOL?} -> name file action:"installed"|"unchanged"|"replaced"
 //                   EEXIST: a changed file is there and force is not set
 //   provider.models.refresh {name, save:BOOL?} -> name models:[{id,new:BOOL,limit:N?}] added:N removed:[id...] saved:BOOL
-//                   asks the provider's own list over the real route; save adds what is new to `models` of the file
+//                   asks the provider's own list over the real route; save adds what is new to `models` of the file, and
+//                   the limits that the provider documents for it to `model_limits`
 //   limits.refresh -> models:N url etag?            replaces the limits cache, refreshes; a failure keeps the old cache
 //   route.get     -> text etag exists:BOOL          EMSGSIZE when it does not fit into a frame (read model/route then)
 //   route.put     {text, etag} -> etag              EINVAL with "line N, column M"; "" as text removes the file

@@ -132,6 +132,10 @@ private:
             entry.effort = "auto\n";
             if (const auto limit = config.modelLimits.find(id); limit != config.modelLimits.end())
                 entry.limit = limit->second;
+            else if (m_input.limitOf)
+                entry.limit = m_input.limitOf(config.name, id);
+            if (m_input.createdAt)
+                entry.createdAt = m_input.createdAt(config.name, id);
             entry.isConfigured = configured;
             m_entries.push_back(std::move(entry));
         }

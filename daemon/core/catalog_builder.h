@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct CatalogInput {
     // Whether the provider's default slot holds a key.
     std::function<bool(const std::string &provider)> hasKey;
     std::string mount;
+    // What the limits cache and the provider itself know of a model; where they are not given, nothing is known.
+    std::function<std::optional<std::uint32_t>(const std::string &provider, const std::string &nativeId)> limitOf = {};
+    std::function<std::int64_t(const std::string &provider, const std::string &nativeId)> createdAt = {};
 };
 
 class CatalogBuilder {

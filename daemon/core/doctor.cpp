@@ -43,6 +43,23 @@ void checkSecretsDirectory(const Runtime &runtime, std::vector<DoctorCheck> &che
         checks.push_back({"secrets", "error", directory + " is open to others", "chmod 700 " + directory});
 }
 
+void checkLimits(const Runtime &runtime, std::vector<DoctorCheck> &checks)
+{
+    if (runtime.limitsFault()) {
+        checks.push_back({"limits cache", "warning", "not used: " + runtime.limitsFault()->text(),
+                          "make a new one: ctx model limits refresh"});
+    }
+}
+
+// An invalid provider file can be opened by its name.
+std::string hintFor(const Problem &problem)
+{
+    constexpr std::string_view kFiles = "providers.d/";
+    if (problem.where.starts_with(kFiles))
+        return "correct it: ctx provider edit " + problem.where.substr(kFiles.size());
+    return "correct it, then: ctx refresh";
+}
+
 void checkProviders(Runtime &runtime, std::vector<DoctorCheck> &checks)
 {
     for (const config::ProviderConfig &provider : runtime.providers().providers) {
@@ -91,8 +108,9 @@ std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const provi
     checkSecretsDirectory(runtime, checks);
     for (const std::string &warning : runtime.config().warnings)
         checks.push_back({"cortexd.json", "warning", warning, ""});
+    checkLimits(runtime, checks);
     for (const Problem &problem : runtime.problems())
-        checks.push_back({problem.where, "error", problem.error.text(), "correct it, then: ctx refresh"});
+        checks.push_back({problem.where, "error", problem.error.text(), hintFor(problem)});
     checkRoute(route, checks);
     checkProviders(runtime, checks);
     return checks;

@@ -2,9 +2,9 @@
 
 #include "common/abi/control_text.h"
 #include "common/base/clock.h"
-#include "common/base/files.h"
 #include "common/base/limits.h"
-#include "daemon/core/etag.h"
+#include "daemon/core/provider_operations.h"
+#include "daemon/core/reply_json.h"
 #include "daemon/core/route_operations.h"
 #include "daemon/models/run_id.h"
 #include "daemon/sockets/program_names.h"
@@ -21,30 +21,7 @@ using control::Authority;
 using control::Request;
 using control::Responder;
 
-void respond(const Responder &responder, json::Writer &writer)
-{
-    writer.endObject();
-    responder.result(control::inside(writer.text()));
-}
-
-json::Writer openObject()
-{
-    json::Writer writer;
-    writer.beginObject();
-    return writer;
-}
-
-// A hundred problems are enough to work on, and all of them need not fit into a frame.
-constexpr std::size_t kMostListed = 100;
 constexpr std::size_t kMostChecks = 400;
-
-void writeProblem(json::Writer &writer, std::string_view key, std::string_view where, const Error &error)
-{
-    writer.beginObject().field(key, json::toValidUtf8(where)).field("code", error.name());
-    writer.field("message", json::toValidUtf8(error.text())).endObject();
-}
-
-Error furtherOnes(std::size_t number) { return errors::tooLarge("and " + std::to_string(number) + " more"); }
 
 void writeProblems(json::Writer &writer, const std::vector<Problem> &problems)
 {
@@ -55,23 +32,6 @@ void writeProblems(json::Writer &writer, const std::vector<Problem> &problems)
         writeProblem(writer, "where", "problems", furtherOnes(problems.size() - kMostListed));
     writer.endArray();
 }
-
-const config::ProviderConfig *findProvider(const Runtime &runtime, const std::string &name)
-{
-    for (const config::ProviderConfig &provider : runtime.providers().providers) {
-        if (provider.name == name)
-            return &provider;
-    }
-    return nullptr;
-}
-
-// Names of files and directories are bytes; what leaves in JSON is text.
-void textField(json::Writer &writer, std::string_view key, std::string_view bytes)
-{
-    writer.field(key, json::toValidUtf8(bytes));
-}
-
-std::int64_t count(std::size_t number) { return static_cast<std::int64_t>(number); }
 
 void handleStatus(const OperationContext &context, const Responder &responder)
 {
@@ -197,106 +157,6 @@ void handleModelList(const OperationContext &context, const Request &request, co
     respond(responder, writer);
 }
 
-const char *keyWord(const providers::SecretStore &secrets, const config::ProviderConfig &provider)
-{
-    switch (secrets.state(provider.name, providers::kDefaultSlot).state) {
-    case providers::SlotState::Filled: return "filled";
-    case providers::SlotState::Rejected: return "missing";
-    case providers::SlotState::Missing: break;
-    }
-    return provider.needsKey ? "missing" : "none";
-}
-
-void handleProviderList(const OperationContext &context, const Responder &responder)
-{
-    json::Writer writer = openObject();
-    writer.key("providers").beginArray();
-    for (const config::ProviderConfig &provider : context.runtime.providers().providers) {
-        writer.beginObject().field("name", provider.name).field("file", json::toValidUtf8(provider.file));
-        writer.field("base_url", provider.baseUrl).field("enabled", provider.enabled);
-        writer.key("formats").beginArray();
-        for (const std::string &format : provider.formats)
-            writer.string(format);
-        writer.endArray().field("default_model", provider.defaultModel);
-        writer.field("models", count(provider.models.size()));
-        writer.field("key", keyWord(context.runtime.secrets(), provider)).endObject();
-    }
-    writer.endArray().key("invalid").beginArray();
-    const std::vector<config::InvalidProvider> &invalid = context.runtime.providers().invalid;
-    for (std::size_t i = 0; i < std::min(invalid.size(), kMostListed); ++i)
-        writeProblem(writer, "file", invalid[i].file, invalid[i].error);
-    if (invalid.size() > kMostListed)
-        writeProblem(writer, "file", "", furtherOnes(invalid.size() - kMostListed));
-    writer.endArray();
-    respond(responder, writer);
-}
-
-void handleProviderGet(const OperationContext &context, const Request &request, const Responder &responder)
-{
-    const std::string name = request.text("name");
-    const config::ProviderConfig *provider = findProvider(context.runtime, name);
-    if (!provider)
-        return responder.error(errors::notFound("no such provider: " + name));
-    const Result<std::string> text = files::readRegular(context.runtime.places().providersDir() + "/" + provider->file,
-                                                        limits::kProviderFile);
-    if (!text)
-        return responder.error(text.error());
-    const Result<json::Document> document = json::parse(*text);
-    if (!document)
-        return responder.error(document.error());
-    json::Writer writer = openObject();
-    writer.field("name", provider->name).field("file", json::toValidUtf8(provider->file));
-    writer.field("etag", etagOf(*text));
-    writer.key("config").value(document->root());
-    writer.key("slots").beginArray();
-    for (const providers::SlotInfo &slot : context.runtime.secrets().list()) {
-        if (slot.provider != name)
-            continue;
-        const bool filled = slot.state == providers::SlotState::Filled;
-        writer.beginObject().field("name", slot.slot).field("state", filled ? "filled" : "invalid");
-        if (!filled)
-            textField(writer, "reason", slot.reason);
-        writer.endObject();
-    }
-    writer.endArray();
-    respond(responder, writer);
-}
-
-void answerKeyChange(const OperationContext &context, const Responder &responder, const std::string &name,
-                     const std::string &slot, const Result<void> &outcome)
-{
-    if (!outcome)
-        return responder.error(outcome.error());
-    context.runtime.secretsChanged();
-    json::Writer writer = openObject();
-    writer.field("name", name).field("slot", slot);
-    respond(responder, writer);
-}
-
-void handleKeySet(const OperationContext &context, const Request &request, const Responder &responder)
-{
-    const std::string name = request.text("name");
-    const std::string slot = request.text("slot", providers::kDefaultSlot);
-    // A key for a provider that has no file yet is fine: both orders of setting up work.
-    auto value = std::make_shared<SecretString>(request.text("value"));
-    context.runtime.writer().run(
-        [&secrets = context.runtime.secrets(), name, slot, value] { return secrets.set(name, slot, *value); },
-        [context, responder, name, slot](const Result<void> &outcome) {
-            answerKeyChange(context, responder, name, slot, outcome);
-        });
-}
-
-void handleKeyRemove(const OperationContext &context, const Request &request, const Responder &responder)
-{
-    const std::string name = request.text("name");
-    const std::string slot = request.text("slot", providers::kDefaultSlot);
-    context.runtime.writer().run(
-        [&secrets = context.runtime.secrets(), name, slot] { return secrets.remove(name, slot); },
-        [context, responder, name, slot](const Result<void> &outcome) {
-            answerKeyChange(context, responder, name, slot, outcome);
-        });
-}
-
 // The smallest real request through the real road: a status that takes another road than a call would be worth nothing.
 void handleProviderTest(const OperationContext &context, const Request &request, const Responder &responder)
 {
@@ -374,14 +234,14 @@ void registerOperations(control::ControlServer &server, const OperationContext &
     add("status", Authority::Anyone, handleStatus);
     add("doctor", Authority::Anyone, handleDoctor);
     add("model.list", Authority::Anyone, handleModelList);
-    add("provider.list", Authority::Anyone, handleProviderList);
-    add("provider.get", Authority::Anyone, handleProviderGet);
     add("metrics", Authority::Anyone, handleMetrics);
     add("refresh", Authority::Administrator, handleRefresh);
-    add("provider.key.set", Authority::Administrator, handleKeySet);
-    add("provider.key.remove", Authority::Administrator, handleKeyRemove);
     add("provider.test", Authority::Administrator, handleProviderTest);
     registerRouteOperations(server, context.runtime, context.route);
+    registerProviderOperations(server, context);
+    registerPresetOperations(server, context);
+    registerDiscoveryOperation(server, context);
+    registerLimitsOperation(server, context);
 }
 
 } // namespace cortexfs

@@ -84,6 +84,33 @@ Result<void> Runtime::load()
 void Runtime::refresh()
 {
     readConfiguration();
+    readLimits();
+    rebuild();
+}
+
+void Runtime::readLimits()
+{
+    m_limitsFault.reset();
+    Result<models::ContextLimits> limits = models::ContextLimits::loadCache(m_places.limitsCache(), ::geteuid());
+    if (!limits && limits.error().number() != ENOENT) {
+        m_limitsFault = limits.error();
+        qCWarning(lcConfig, "limits cache not used: %s", limits.error().text().c_str());
+    }
+    m_limits = limits ? std::move(*limits) : models::ContextLimits();
+}
+
+std::int64_t Runtime::createdAt(const std::string &provider, const std::string &id) const
+{
+    const auto known = m_createdAt.find(provider);
+    if (known == m_createdAt.end())
+        return 0;
+    const auto at = known->second.find(id);
+    return at == known->second.end() ? 0 : at->second;
+}
+
+void Runtime::noteCreationTimes(const std::string &provider, const std::map<std::string, std::int64_t> &seconds)
+{
+    m_createdAt[provider] = seconds;
     rebuild();
 }
 
@@ -106,12 +133,16 @@ void Runtime::readConfiguration()
 void Runtime::rebuild()
 {
     m_problems = m_configProblems;
-    const CatalogInput input{m_providers.providers, m_overrides, m_userAliases,
-                             [this](const std::string &provider) {
-                                 return m_secrets.state(provider, providers::kDefaultSlot).state
-                                        == providers::SlotState::Filled;
-                             },
-                             m_places.mount};
+    const CatalogInput input{
+        m_providers.providers,
+        m_overrides,
+        m_userAliases,
+        [this](const std::string &provider) {
+            return m_secrets.state(provider, providers::kDefaultSlot).state == providers::SlotState::Filled;
+        },
+        m_places.mount,
+        [this](const std::string &provider, const std::string &id) { return m_limits.find(provider, id); },
+        [this](const std::string &provider, const std::string &id) { return createdAt(provider, id); }};
     publish(m_builder.build(input, m_snapshot.load()->catalog.get(), m_problems));
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/core/control_store.h"
 #include "daemon/core/problem.h"
 #include "daemon/core/state_writer.h"
+#include "daemon/models/context_limits.h"
 #include "daemon/providers/core/secret_store.h"
 #include "daemon/snapshot/runtime_snapshot.h"
 #include "daemon/snapshot/snapshot_cell.h"
@@ -16,7 +17,9 @@
 #include <QObject>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,12 @@ public:
     const std::vector<Problem> &problems() const { return m_problems; }
     const SnapshotCell<RuntimeSnapshot> &snapshot() const { return m_snapshot; }
     providers::SecretStore &secrets() { return m_secrets; }
+    const providers::SecretStore &secrets() const { return m_secrets; }
+    const models::ContextLimits &contextLimits() const { return m_limits; }
+    // Why the limits cache counts as none; nothing when it is good or absent.
+    const std::optional<Error> &limitsFault() const { return m_limitsFault; }
+    // What a provider said about the age of its models; kept while the daemon lives.
+    void noteCreationTimes(const std::string &provider, const std::map<std::string, std::int64_t> &seconds);
     StateWriter &writer() { return m_writer; }
 
     // Replaces the route table when it still has this etag; "" as text removes it. `done` on the Qt thread: EINVAL with the
@@ -57,6 +66,8 @@ Q_SIGNALS:
 
 private:
     void readConfiguration();
+    void readLimits();
+    std::int64_t createdAt(const std::string &provider, const std::string &id) const; // 0: not said
     void rebuild();
     void publish(std::shared_ptr<const models::ModelCatalog> catalog);
     std::string statusText(const models::ModelCatalog &catalog) const;
@@ -74,6 +85,9 @@ private:
     providers::SecretStore m_secrets;
     CatalogBuilder m_builder;
     config::ProviderSet m_providers;
+    models::ContextLimits m_limits;
+    std::optional<Error> m_limitsFault;
+    std::map<std::string, std::map<std::string, std::int64_t>> m_createdAt; // by provider and native id
     ControlStore::Overrides m_overrides;
     std::map<std::string, abi::ModelRef> m_userAliases;
     std::vector<Problem> m_configProblems;

@@ -27,6 +27,7 @@ struct ModelServices {
 class ModelService {
 public:
     explicit ModelService(ModelServices services);
+    const ModelServices &services() const { return m_services; }
 
     // A run that has not begun. The catalogue of this moment counts for all of the run, so a refresh in between does not
     // pull the model away. A model that is not in it gives a run that ends with ENOENT.

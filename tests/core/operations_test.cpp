@@ -24,7 +24,8 @@ public:
     {
         if (!ControlFixture::start())
             return false;
-        registerOperations(*server, OperationContext{*runtime, *models, *server, [] { return false; },
+        m_route = std::make_unique<providers::RouteEgress>(places.routeFile(), places.geoDir());
+        registerOperations(*server, OperationContext{*runtime, *models, *server, *m_route, [] { return false; },
                                                      [] { return std::uint64_t(42); }, systemClock().monotonicMs()});
         return true;
     }
@@ -42,6 +43,7 @@ public:
     const std::string &text() const { return m_text; }
 
 private:
+    std::unique_ptr<providers::RouteEgress> m_route;
     std::string m_text;
     std::vector<json::Document> m_documents;
 };
@@ -327,7 +329,7 @@ void OperationsTest::providerGet()
     QVERIFY(fixture.runtime->secrets().set("near", "default", SecretString("sk-3")));
     QCOMPARE(::chmod((fixture.places.secretsDir() + "/far/office").c_str(), 0644), 0);
     const json::Value reply = fixture.ask("provider.get", R"("name":"far")");
-    QCOMPARE(keysOf(reply), std::string("id type name file etag config slots"));
+    QCOMPARE(keysOf(reply), std::string("id type name file etag text config slots"));
     QCOMPARE(reply["config"].toJson(), text); // as it stands there, order and unknown keys kept
     QCOMPARE(str(reply["etag"]).size(), std::size_t(32));
     QCOMPARE(reply["slots"].size(), std::size_t(2));
@@ -417,7 +419,7 @@ void OperationsTest::keySetByAHalfClosedClient()
     QVERIFY(client.send("{\"op\":\"provider.key.set\",\"id\":\"k\",\"name\":\"far\",\"value\":\"x\"}\n"));
     client.halfClose();
     QVERIFY(turnUntil([&] { return client.isAtEnd(); }));
-    QCOMPARE(client.take(), std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\"}\n"));
+    QCOMPARE(client.take(), std::string("{\"id\":\"k\",\"type\":\"result\",\"name\":\"far\",\"slot\":\"default\",\"declared\":false}\n"));
 }
 
 void OperationsTest::theKeyIsShownNowhere()

@@ -135,7 +135,7 @@ private Q_SLOTS:
                                   "invalid files, left out:\n"
                                   "  c.json  EINVAL  /base_url: missing\n");
         world.daemon().reply("provider.list", R"("providers":[],"invalid":[])");
-        QVERIFY(has(world.run({"provider", "list"}).out, "no providers yet: put a file into "));
+        QVERIFY(has(world.run({"provider", "list"}).out, "no providers yet: \"ctx provider preset list\""));
     }
 
     void oneProviderIsShown()

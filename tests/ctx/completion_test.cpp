@@ -37,6 +37,8 @@ void serve(World &world)
 {
     world.makeTree();
     world.daemon().reply("model.list", kModels);
+    world.daemon().reply("provider.preset.list",
+                         "\"presets\":[{\"name\":\"openai\",\"aliases\":[\"codex\"],\"state\":\"absent\"}]");
     world.daemon().reply("provider.list", kProviders);
     world.daemon().reply("provider.get", kSlots);
 }
@@ -82,6 +84,7 @@ private Q_SLOTS:
         row("values of a control", "set model/debug/echo/effort m", "medium max");
         row("models for a fallback", "set model/x/y/fallback deb", "debug/echo");
         row("providers", "provider show ", "local far");
+        row("presets with their other names", "provider preset install ", "openai codex");
         row("key slots", "provider key remove local --slot ", "default work");
         row("models of a provider", "provider test local --model ", "m1");
         row("commands for help", "help provider k", "key");

@@ -101,14 +101,6 @@ private Q_SLOTS:
         QCOMPARE(wrapped("one two three four", 9, 2), std::string("  one two\n  three\n  four\n"));
         QCOMPARE(wrapped("a\n b  c", 40, 0), std::string("a\n b  c\n"));
     }
-
-    void prettyJsonKeepsTheOrderOfKeys()
-    {
-        const auto document = json::parse(R"({"z":1,"a":[true,{}],"e":[]})");
-        QVERIFY(document.isOk());
-        QCOMPARE(prettyJson(document->root()),
-                 std::string("{\n  \"z\": 1,\n  \"a\": [\n    true,\n    {}\n  ],\n  \"e\": []\n}"));
-    }
 };
 
 QTEST_GUILESS_MAIN(TextTest)

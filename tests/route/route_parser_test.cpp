@@ -132,6 +132,57 @@ fallback: proxy
         }
     }
 
+    void warnings_data()
+    {
+        QTest::addColumn<std::string>("text");
+        QTest::addColumn<std::vector<int>>("lines");
+        const auto row = [](const char *name, const char *text, std::vector<int> lines) {
+            QTest::newRow(name) << std::string(text) << std::move(lines);
+        };
+        row("nothing to say", "group(g) -> direct\nmodel(a*) -> g\nfallback: direct\n", {});
+        row("no table at all", "", {});
+        row("rules behind one that takes everything", "provider(*) -> direct\nmodel(a) -> direct\nfallback: direct\n",
+            {2, 3});
+        row("a list with a star in it", "model(a, *) -> direct\nmodel(b) -> direct\n", {2});
+        row("a negated star takes nothing", "!model(*) -> direct\nmodel(b) -> direct\n", {});
+        row("a star joined to another matcher", "model(*) && pname(x) -> direct\nmodel(b) -> direct\n", {});
+        row("the same question twice", "model(a) -> direct\nmodel( a )  -> must_direct\n", {2});
+        row("a group that nothing leads to", "group(g) -> direct\ngroup(h) -> direct\nfallback: h\n", {1});
+    }
+    void warnings()
+    {
+        QFETCH(std::string, text);
+        QFETCH(std::vector<int>, lines);
+        const Result<Table> table = parseTable(text);
+        QVERIFY2(table.isOk(), table ? "" : table.error().text().c_str());
+        std::vector<int> seen;
+        for (const Warning &warning : checkTable(*table)) {
+            QVERIFY(!warning.message.empty());
+            seen.push_back(warning.line);
+        }
+        QCOMPARE(seen, lines);
+    }
+
+    void positionsAreReadFromErrors()
+    {
+        const auto position = positionOf(parseTable("# x\nmodel(a) -> gone").error());
+        QVERIFY(position.has_value());
+        QCOMPARE(position->line, 2);
+        QCOMPARE(position->column, 13);
+        QVERIFY(!positionOf(errors::invalid("line 3 of something else")).has_value());
+    }
+
+    void linesOfGeoNames()
+    {
+        const Result<Table> table = parseTable(
+            "domain(a.com) -> direct\ndomain(geosite:cn) && dip(geoip:jp) -> direct\n"
+            "dip(geoip:cn) -> direct\n");
+        QVERIFY(table);
+        QCOMPARE(lineOfGeoName(*table, MatcherKind::Domain, "cn"), 2);
+        QCOMPARE(lineOfGeoName(*table, MatcherKind::Dip, "cn"), 3);
+        QCOMPARE(lineOfGeoName(*table, MatcherKind::Dip, "xx"), 0);
+    }
+
     void oversizedTextIsRefused()
     {
         QCOMPARE(parseTable(std::string(1024 * 1024 + 1, '#')).error().number(), EMSGSIZE);

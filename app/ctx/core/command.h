@@ -17,7 +17,19 @@ class Invocation;
 enum class Group { Look, Use, Configure, Shell };
 
 // What may stand at a place of the command line.
-enum class Completion { None, Command, Object, TreePath, Control, ControlValue, Provider, Slot, Model, Directory };
+enum class Completion {
+    None,
+    Command,
+    Object,
+    TreePath,
+    Control,
+    ControlValue,
+    Provider,
+    Preset,
+    Slot,
+    Model,
+    Directory
+};
 
 struct Argument {
     std::string_view name; // "PATH"

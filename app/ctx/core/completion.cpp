@@ -31,6 +31,7 @@ public:
         case Completion::Control: return paths(true);
         case Completion::ControlValue: return controlValues();
         case Completion::Provider: return providers();
+        case Completion::Preset: return presets();
         case Completion::Slot: return slots();
         case Completion::Model: return modelsOfProvider();
         case Completion::Directory: return {{std::string(kDirectoriesWord), {}}};
@@ -132,6 +133,21 @@ private:
             return out;
         for (const json::Value &provider : reply->root()["providers"].elements())
             out.push_back({std::string(provider["name"].stringOr("")), std::string(provider["base_url"].stringOr(""))});
+        return out;
+    }
+
+    std::vector<Candidate> presets()
+    {
+        std::vector<Candidate> out;
+        const Result<json::Document> reply = m_session.ask("provider.preset.list", {}, kAskTime);
+        if (!reply)
+            return out;
+        for (const json::Value &preset : reply->root()["presets"].elements()) {
+            const std::string name(preset["name"].stringOr(""));
+            out.push_back({name, std::string(preset["state"].stringOr(""))});
+            for (const json::Value &alias : preset["aliases"].elements())
+                out.push_back({std::string(alias.stringOr("")), "another name of " + name});
+        }
         return out;
     }
 

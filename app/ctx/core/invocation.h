@@ -48,6 +48,16 @@ public:
         }
         return last;
     }
+    // Every value of an option that may be given several times, in order.
+    std::vector<std::string_view> values(std::string_view option) const
+    {
+        std::vector<std::string_view> all;
+        for (const auto &[name, text] : m_options) {
+            if (name == option)
+                all.push_back(text);
+        }
+        return all;
+    }
     bool wantsJson() const { return m_global.wantsJson; }
 
     Session &session() const { return *m_session; }

@@ -109,43 +109,6 @@ std::size_t widthOf(char32_t value)
     return isIn(kWide, value) ? 2 : 1;
 }
 
-void appendPretty(std::string &out, const json::Value &value, std::size_t depth)
-{
-    const auto newline = [&](std::size_t level) {
-        out += '\n';
-        out.append(2 * level, ' ');
-    };
-    if (value.isObject() && value.size() > 0) {
-        out += '{';
-        bool isFirst = true;
-        for (const json::Member &member : value.members()) {
-            if (!isFirst)
-                out += ',';
-            isFirst = false;
-            newline(depth + 1);
-            json::appendQuoted(out, member.key);
-            out += ": ";
-            appendPretty(out, member.value, depth + 1);
-        }
-        newline(depth);
-        out += '}';
-    } else if (value.isArray() && value.size() > 0) {
-        out += '[';
-        bool isFirst = true;
-        for (const json::Value &element : value.elements()) {
-            if (!isFirst)
-                out += ',';
-            isFirst = false;
-            newline(depth + 1);
-            appendPretty(out, element, depth + 1);
-        }
-        newline(depth);
-        out += ']';
-    } else {
-        out += value.toJson();
-    }
-}
-
 } // namespace
 
 std::string escaped(std::string_view text) { return escape(text, false); }
@@ -283,13 +246,6 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
         }
         out += '\n';
     }
-    return out;
-}
-
-std::string prettyJson(const json::Value &value)
-{
-    std::string out;
-    appendPretty(out, value, 0);
     return out;
 }
 

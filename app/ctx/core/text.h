@@ -47,8 +47,6 @@ std::string tokens(std::int64_t count);
 std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 // Paragraphs wrapped at `width` columns, every line indented. A line that begins with a blank is kept as it is.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
-// The JSON value over several lines, two blanks a level, keys in their order.
-std::string prettyJson(const json::Value &value);
 // 'it'\''s': one word for a POSIX shell.
 std::string shellQuoted(std::string_view text);
 // As shellQuoted(), left bare when nothing in it is special.

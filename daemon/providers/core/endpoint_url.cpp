@@ -52,7 +52,11 @@ Result<std::string> endpointUrl(std::string_view baseUrl, std::string_view path)
     if (path.starts_with("/v1/") && joined.ends_with(kVersion))
         path.remove_prefix(kVersion.size());
     joined += path;
-    joined += query;
+    // A path may bring a query of its own.
+    if (!query.empty() && path.find('?') != std::string_view::npos)
+        joined += "&" + std::string(query.substr(1));
+    else
+        joined += query;
     return joined;
 }
 

@@ -54,6 +54,24 @@ struct WireRequest {
     ToolNames toolNames; // for the decoder of the reply
 };
 
+// GET of one page of the models that a server has.
+struct ListRequest {
+    std::string path; // below the base URL, with a query where there is one: "/models"
+    std::vector<Header> headers;
+    AuthScheme auth;
+};
+
+struct ListedModel {
+    std::string id;                     // what the API is asked with
+    std::optional<std::uint32_t> limit; // context tokens, where the server documents them
+    std::int64_t createdAt = 0;         // seconds; 0: not said
+};
+
+struct ModelPage {
+    std::vector<ListedModel> models;
+    std::string next; // where the next page begins; empty: this was the last
+};
+
 struct WireDescriptor {
     std::string format;     // provider file: "openai.chat"
     std::string driver;     // `driver` control: "openai-chat"
@@ -75,6 +93,10 @@ public:
     virtual Result<WireRequest> encode(const models::Conversation &conversation,
                                        const EncodeContext &context) const = 0;
     virtual std::unique_ptr<ChunkDecoder> makeDecoder() const = 0;
+    // `next` of the page before, or empty. ENOTSUP from a format that is built in.
+    virtual Result<ListRequest> encodeList(std::string_view next) const = 0;
+    // EBADMSG for a document that is no list; the errno of an error that stands in its place.
+    virtual Result<ModelPage> decodeList(const json::Value &document, const EncodeContext &context) const = 0;
 };
 
 // All formats of this build, in folder order. Generated from the member.cmake files.

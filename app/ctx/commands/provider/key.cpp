@@ -10,8 +10,6 @@ namespace cortexfs::ctx::provider_command {
 
 namespace {
 
-constexpr std::string_view kDefaultSlot = "default";
-
 struct Place {
     std::string provider;
     std::string slot;
@@ -52,36 +50,29 @@ void writeOutcome(const Invocation &invocation, const Place &place, const json::
         out.line("key of " + escaped(place.provider) + ", slot " + escaped(place.slot) + ": " + std::string(what));
 }
 
+// What to do next where no provider of that name is declared yet: the key is stored all the same.
+std::string noteOf(Session &session, const Place &place, const json::Value &facts)
+{
+    if (facts["declared"].asBool().value_or(true))
+        return {};
+    const Result<json::Document> presets = session.ask("provider.preset.list");
+    for (const json::Value &preset : presets ? presets->root()["presets"].elements() : std::vector<json::Value>()) {
+        if (preset["name"].stringOr("") == place.provider)
+            return "; there is no provider of that name yet: ctx provider preset install " + shellWord(place.provider);
+    }
+    return "; there is no provider of that name yet: ctx provider add " + shellWord(place.provider) + " --base-url URL";
+}
+
 Result<int> set(const Invocation &invocation)
 {
     const Place place = placeOf(invocation);
-    // Asked before the connection is made: typing may take longer than the daemon lets a silent client live. Whether it
-    // runs at all is asked first, so that nobody types a key for nothing.
-    if (const Result<control::Client> reachable = invocation.session().connect(); !reachable)
-        return reachable.error();
-    std::string id;
-    Result<control::Client> client = errors::cancelled("");
-    forbidCoreDumps();
-    {
-        const Result<SecretString> key = readKey("Key for " + escaped(place.provider) + " (slot " + escaped(place.slot)
-                                                 + "), not shown as you type: ");
-        if (!key) {
-            if (key.error().number() == ECANCELED)
-                return kExitInterrupted;
-            return key.error();
-        }
-        client = invocation.session().connect();
-        if (!client)
-            return client.error();
-        id = client->nextId();
-        const SecretString request = setRequest(place, *key, id);
-        if (const Result<void> sent = client->send(request.reveal()); !sent)
-            return sent.error();
-    } // key and request are wiped before anything is waited for
-    const Result<json::Document> reply = client->wait(id);
-    if (!reply)
+    const Result<json::Document> reply = askAndStoreKey(invocation.session(), place.provider, place.slot);
+    if (!reply) {
+        if (reply.error().number() == ECANCELED)
+            return kExitInterrupted;
         return reply.error();
-    writeOutcome(invocation, place, reply->root(), "stored");
+    }
+    writeOutcome(invocation, place, reply->root(), "stored" + noteOf(invocation.session(), place, reply->root()));
     return kExitOk;
 }
 
@@ -103,6 +94,32 @@ const Option kSlotOption = {.name = "--slot",
                             .completion = Completion::Slot};
 
 } // namespace
+
+Result<json::Document> askAndStoreKey(Session &session, const std::string &provider, const std::string &slot)
+{
+    const Place place{provider, slot};
+    // Asked before the connection is made: typing may take longer than the daemon lets a silent client live. Whether it
+    // runs at all is asked first, so that nobody types a key for nothing.
+    if (const Result<control::Client> reachable = session.connect(); !reachable)
+        return reachable.error();
+    std::string id;
+    Result<control::Client> client = errors::cancelled("");
+    forbidCoreDumps();
+    {
+        const Result<SecretString> key = readKey("Key for " + escaped(place.provider) + " (slot " + escaped(place.slot)
+                                                 + "), not shown as you type: ");
+        if (!key)
+            return key.error();
+        client = session.connect();
+        if (!client)
+            return client.error();
+        id = client->nextId();
+        const SecretString request = setRequest(place, *key, id);
+        if (const Result<void> sent = client->send(request.reveal()); !sent)
+            return sent.error();
+    } // key and request are wiped before anything is waited for
+    return client->wait(id);
+}
 
 Command keyCommand()
 {

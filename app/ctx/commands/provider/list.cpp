@@ -31,8 +31,8 @@ Result<int> run(const Invocation &invocation)
                    model.empty() ? "-" : model, std::string(provider["base_url"].stringOr("?"))});
     }
     if (table.isEmpty() && facts["invalid"].size() == 0) {
-        out.line("no providers yet: put a file into " + escaped(session.places().providersDir())
-                 + " and run \"ctx refresh\"; \"man 7 cortexfs\" has an example");
+        out.line("no providers yet: \"ctx provider preset list\" shows ready-made ones, \"ctx provider add\" makes "
+                 "others");
         return kExitOk;
     }
     if (!table.isEmpty())

@@ -3,6 +3,7 @@
 #include "app/ctx/core/invocation.h"
 #include "app/ctx/core/session.h"
 #include "app/ctx/core/text.h"
+#include "common/json/pretty.h"
 
 namespace cortexfs::ctx::provider_command {
 
@@ -36,7 +37,7 @@ Result<int> run(const Invocation &invocation)
         table.add({"key", text});
     }
     out.write(table.text());
-    out.line(escapedLines(prettyJson(facts["config"])));
+    out.line(escapedLines(json::prettyText(facts["config"])));
     return kExitOk;
 }
 

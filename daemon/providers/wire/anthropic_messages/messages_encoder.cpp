@@ -16,7 +16,6 @@ namespace {
 using models::Message;
 using models::Part;
 
-constexpr std::string_view kVersion = "2023-06-01";
 constexpr std::array<std::string_view, 5> kReserved = {"model", "messages", "system", "stream", "tools"};
 constexpr std::size_t kMostCallId = 128;
 constexpr double kHottest = 1.0; // other APIs go up to 2
@@ -101,7 +100,7 @@ Result<WireRequest> MessagesEncoder::encode()
     request.path = "/v1/messages";
     request.headers = {{"Content-Type", "application/json"},
                        {"Accept", m_context.stream ? "text/event-stream" : "application/json"},
-                       {"anthropic-version", std::string(kVersion)}};
+                       {"anthropic-version", std::string(kApiVersion)}};
     request.body = m_body.take();
     request.auth = {.headerName = "x-api-key", .prefix = ""};
     request.toolNames = std::move(m_toolNames);

@@ -6,6 +6,7 @@
 namespace cortexfs::wire::anthropic_messages {
 
 inline constexpr std::string_view kFormatName = "anthropic.messages";
+inline constexpr std::string_view kApiVersion = "2023-06-01"; // of the header anthropic-version
 
 const WireFormat &format();
 

@@ -20,6 +20,8 @@ public:
     const WireDescriptor &descriptor() const override { return m_descriptor; }
     Result<WireRequest> encode(const models::Conversation &, const EncodeContext &) const override { return noWire(); }
     std::unique_ptr<ChunkDecoder> makeDecoder() const override { return std::make_unique<NoDecoder>(); }
+    Result<ListRequest> encodeList(std::string_view) const override { return noWire(); }
+    Result<ModelPage> decodeList(const json::Value &, const EncodeContext &) const override { return noWire(); }
 
 private:
     WireDescriptor m_descriptor{

@@ -1,5 +1,6 @@
 #include "daemon/providers/wire/openai_responses/responses_format.h"
 
+#include "daemon/providers/wire/core/model_list.h"
 #include "daemon/providers/wire/openai_responses/responses_decoder.h"
 #include "daemon/providers/wire/openai_responses/responses_encoder.h"
 
@@ -15,6 +16,16 @@ public:
         return ResponsesEncoder(conversation, context).encode();
     }
     std::unique_ptr<ChunkDecoder> makeDecoder() const override { return std::make_unique<ResponsesDecoder>(); }
+    Result<ListRequest> encodeList(std::string_view) const override
+    {
+        return ListRequest{.path = "/models",
+                           .headers = {{"Accept", "application/json"}},
+                           .auth = {.headerName = "Authorization", .prefix = "Bearer "}};
+    }
+    Result<ModelPage> decodeList(const json::Value &document, const EncodeContext &) const override
+    {
+        return readModelList(document);
+    }
 
 private:
     WireDescriptor m_descriptor{
