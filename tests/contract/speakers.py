@@ -19,6 +19,12 @@ class Speaker:
     most_tokens: tuple
     is_plain: bool = False  # a server that is nobody we know
 
+    def headers(self, key):
+        """What must stand in the head of a request."""
+        if self.format == "anthropic.messages":
+            return {"content-type": "application/json", "x-api-key": key, "anthropic-version": "2023-06-01"}
+        return {"content-type": "application/json", "authorization": f"Bearer {key}"}
+
     def config_named(self, name, presets, url):
         """The provider file, with the recorder at `url` in front of the mock instead of the vendor."""
         with open(os.path.join(presets, self.preset + ".json"), encoding="utf-8") as file:
