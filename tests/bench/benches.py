@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 import stage
+from gateway import gateway
 from measure import Pinned, output, paired
 from stage import Cortexd, Process
 from streams import streams
@@ -123,3 +124,4 @@ def chat(bench):
 
 ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat,
        "streams": streams}
+BY_NAME_ONLY = {"gateway": gateway}

@@ -1,4 +1,4 @@
-"""The npm packages of the contract test, installed into the build directory once for each lock file."""
+"""npm packages that a test or a bench needs, installed into the build directory once for each lock file."""
 
 import contextlib
 import fcntl
@@ -34,12 +34,13 @@ class Packages:
         return [self.node, os.path.join(self.directory, "node_modules", *below)]
 
 
-def install(source, target):
-    """Brings the packages of source/package-lock.json to target. Raises Missing, or RuntimeError with npm's words."""
+def install(source, target, program):
+    """Brings the packages of source/package-lock.json to target; `program` is the one of them whose code is run. Raises
+    Missing, or RuntimeError with npm's words."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise Missing("npm is not installed")
-    refuse_old_node(node, source)
+    refuse_old_node(node, source, program)
     os.makedirs(target, exist_ok=True)
     with open(os.path.join(target, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two runs of one build directory
@@ -56,13 +57,14 @@ def install(source, target):
     return Packages(node, target)
 
 
-def refuse_old_node(node, source):
-    """The mock does not even load in a node that is older than it says; Debian 12 has such a one."""
+def refuse_old_node(node, source, program):
+    """A program may not even load in a node that is older than it says; Debian 12 has such a one."""
     with open(os.path.join(source, "package-lock.json"), encoding="utf-8") as file:
-        needed = json.load(file)["packages"]["node_modules/@copilotkit/aimock"]["engines"]["node"].removeprefix(">=")
+        engines = json.load(file)["packages"]["node_modules/" + program].get("engines", {})
+    needed = engines.get("node", "").removeprefix(">=")
     found = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
-    if numbers(found.removeprefix("v")) < numbers(needed):
-        raise Missing(f"node is {found}, the mock server needs {needed}")
+    if needed and numbers(found.removeprefix("v")) < numbers(needed):
+        raise Missing(f"node is {found}, {program} needs {needed}")
 
 
 def numbers(version):

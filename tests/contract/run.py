@@ -135,7 +135,7 @@ def main():
     signal.alarm(ALL_SECONDS)
     sys.stdout.reconfigure(encoding="utf-8", errors="replace", line_buffering=True)
     try:
-        found.packages = packages.install(HERE, os.path.join(found.build, "contract"))
+        found.packages = packages.install(HERE, os.path.join(found.build, "contract"), "@copilotkit/aimock")
     except packages.Missing as missing:
         print(f"SKIP   : contract {missing}")
         return 77

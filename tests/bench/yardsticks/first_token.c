@@ -1,6 +1,7 @@
-// Sends the same request over several new connections at once and notes when the first token of each comes.
-//     first_token ADDRESS REQUEST-FILE TOKEN END STREAMS ROUNDS
-// ADDRESS is a port on loopback or the path of a unix socket; TOKEN and END are texts to look for. Prints the median and
+// Sends the same request over several connections at once and notes when the first token of each comes.
+//     first_token [-k] ADDRESS REQUEST-FILE TOKEN END STREAMS ROUNDS
+// ADDRESS is a port on loopback or the path of a unix socket; TOKEN and END are texts to look for. The connections are new
+// in each round; with -k they are kept, and a round before the others, which opens them, does not count. Prints the median and
 // the 99th percentile in microseconds, over all rounds.
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -55,8 +56,11 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+    const int keeps = argc > 1 && strcmp(argv[1], "-k") == 0;
+    argc -= keeps;
+    argv += keeps;
     if (argc != 7)
-        return fputs("usage: first_token ADDRESS REQUEST-FILE TOKEN END STREAMS ROUNDS\n", stderr), 2;
+        return fputs("usage: first_token [-k] ADDRESS REQUEST-FILE TOKEN END STREAMS ROUNDS\n", stderr), 2;
     static char request[65536];
     FILE *file = fopen(argv[2], "r");
     if (!file)
@@ -68,15 +72,17 @@ int main(int argc, char **argv)
     double *times = calloc((size_t)(count * rounds), sizeof *times);
     int found = 0;
     const int poll = epoll_create1(EPOLL_CLOEXEC);
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = -keeps; round < rounds; ++round) {
         for (int i = 0; i < count; ++i) {
             struct stream *s = &streams[i];
             s->begin = now();
             s->hasToken = 0;
             s->size = 0;
-            s->fd = connectTo(argv[1]);
-            struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
-            epoll_ctl(poll, EPOLL_CTL_ADD, s->fd, &event);
+            if (!keeps || round < 0) {
+                s->fd = connectTo(argv[1]);
+                struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
+                epoll_ctl(poll, EPOLL_CTL_ADD, s->fd, &event);
+            }
             if (write(s->fd, request, length) != (ssize_t)length)
                 return perror("write"), 1;
         }
@@ -91,12 +97,14 @@ int main(int argc, char **argv)
                 s->size += (size_t)got;
                 if (!s->hasToken && memmem(s->tail, s->size, argv[3], strlen(argv[3]))) {
                     s->hasToken = 1;
-                    times[found++] = now() - s->begin;
+                    if (round >= 0)
+                        times[found++] = now() - s->begin;
                 }
                 if (memmem(s->tail, s->size, argv[4], strlen(argv[4]))) {
                     if (!s->hasToken)
                         return fprintf(stderr, "first_token: no token: %.*s\n", (int)s->size, s->tail), 1;
-                    close(s->fd);
+                    if (!keeps)
+                        close(s->fd);
                     --open;
                 } else if (s->size > kKept) {
                     memmove(s->tail, s->tail + s->size - kKept, kKept);

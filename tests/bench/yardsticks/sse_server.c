@@ -1,7 +1,7 @@
 // The least an OpenAI-compatible streaming endpoint can do, in one thread. Prints its port when it listens.
 //     sse_server
 // A POST to a path that begins with /cCHUNKSgGAP/ is answered with so many chunks of a chat stream, GAP microseconds apart;
-// 0: all of them at once, in writes as large as the socket takes.
+// 0: all of them at once, in writes as large as the socket takes. One that asks for no stream gets one token in one piece.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
@@ -34,8 +34,13 @@ struct connection {
 };
 
 static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-static char chunks[kBatch * 512], tail[1024];
-static size_t chunkSize, tailSize;
+static const char whole[] =
+    "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion\",\"created\":1726000000,\"model\":\"custom-model\","
+    "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\" "
+    "token\"},\"finish_reason\":\"stop\"}],"
+    "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1,\"total_tokens\":10}}";
+static char chunks[kBatch * 512], tail[1024], reply[1024];
+static size_t chunkSize, tailSize, replySize;
 static struct connection *connections[kConnections];
 static int poller;
 
@@ -115,8 +120,8 @@ static void receive(int fd)
     c->gap *= 1000;
     c->due = now();
     c->size = 0;
-    c->isStreaming = 1;
-    if (put(fd, head, sizeof head - 1))
+    c->isStreaming = !strstr(body, "\"stream\":false");
+    if (c->isStreaming ? put(fd, head, sizeof head - 1) : put(fd, reply, replySize))
         pump(fd);
     else
         drop(fd);
@@ -144,6 +149,9 @@ static void prepareTexts(void)
     tailSize = asChunk(tail, EVENT("{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}"));
     tailSize += asChunk(tail + tailSize, "data: [DONE]\n\n");
     tailSize += asChunk(tail + tailSize, "");
+    replySize = (size_t)sprintf(reply,
+                                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                                sizeof whole - 1, whole);
 }
 
 int main(void)
