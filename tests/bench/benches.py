@@ -120,4 +120,10 @@ def chat(bench):
         server.stop()
 
 
-ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat}
+def route(bench):
+    """One request asking a route table of 10 000 rules, of which the last one matches."""
+    milliseconds = float(output([bench.build.yardstick("route_rules")])[0])
+    bench.report.line("route.10000-rules", milliseconds, "ms", most=1)
+
+
+ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat, "route": route}

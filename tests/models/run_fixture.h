@@ -20,6 +20,7 @@ public:
     config::ProviderConfig &provider() { return *m_provider; }
     models::ModelEntry &entry() { return m_entry; }
     providers::SecretStore &secrets() { return m_secrets; }
+    std::shared_ptr<const models::ModelCatalog> catalog() const { return m_catalog; }
     const TempDir &dir() const { return m_dir; }
     // Controls and provider as they are now, for the runs made from here on.
     void publish();
