@@ -22,7 +22,6 @@ public:
     config::ProviderConfig &provider() { return *m_provider; }
     models::ModelEntry &entry() { return m_entry; }
     providers::SecretStore &secrets() { return m_secrets; }
-    std::shared_ptr<const models::ModelCatalog> catalog() const { return m_catalog; }
     const TempDir &dir() const { return m_dir; }
     // Another model of the same provider on a base URL of its own: "local/NAME", which the fallback lines may name. Counts
     // from publish() on.
