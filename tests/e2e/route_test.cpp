@@ -267,9 +267,11 @@ private Q_SLOTS:
         QVERIFY(!request.hasHeader("Authorization"));
         bridge.kill();
         QVERIFY(bridge.waitForFinished());
-        QCOMPARE(::unlink(path.c_str()), 0);
+        // Another path: the connection of before is alive and would serve once more.
+        QCOMPARE(scene.table("group(s) -> unix(" + path + ".gone), key(none)\nfallback: s\n"), 0);
         const Outcome gone = scene.ask();
         QCOMPARE(gone.exitCode, 69);
+        QVERIFY2(gone.err.find(path + ".gone") != std::string::npos, gone.err.c_str());
         QCOMPARE(scene.counts(), std::string("0 1"));
     }
 };

@@ -128,6 +128,7 @@ private:
         models::RunRequest request;
         request.run = models::newRunId();
         request.model = {"local", "custom-model"};
+        request.isProbe = true; // one request, whatever comes of it
         models::Message message;
         message.parts.push_back({models::Part::Type::Text, "hi", {}, {}});
         request.conversation.messages.push_back(std::move(message));
