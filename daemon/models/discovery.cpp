@@ -1,6 +1,7 @@
 #include "daemon/models/discovery.h"
 
 #include "common/abi/names.h"
+#include "daemon/models/provider_key.h"
 #include "daemon/providers/core/endpoint_url.h"
 #include "daemon/providers/wire/core/failure_classifier.h"
 
@@ -67,21 +68,11 @@ void ModelDiscovery::handleEgress(Result<providers::Egress> egress)
     if (!egress)
         return finishLater(egress.error());
     m_egress = std::move(*egress);
-    if (const Result<void> found = findKey(); !found)
-        return finishLater(found.error());
-    requestPage({});
-}
-
-Result<void> ModelDiscovery::findKey()
-{
-    if (m_egress.slot.empty()) // the route says that none is needed
-        return {};
-    Result<SecretString> key = m_services.secrets.get(m_provider.name, m_egress.slot);
+    Result<std::optional<SecretString>> key = keyFor(m_services.secrets, m_provider, m_egress.slot);
     if (!key)
-        return m_provider.needsKey ? Result<void>(key.error()) : Result<void>();
+        return finishLater(key.error());
     m_key = std::move(*key);
-    m_hasKey = true;
-    return {};
+    requestPage({});
 }
 
 Result<providers::HttpRequest> ModelDiscovery::pageRequest(const std::string &next) const
@@ -98,8 +89,8 @@ Result<providers::HttpRequest> ModelDiscovery::pageRequest(const std::string &ne
     request.unixSocket = m_egress.socketPath;
     request.headers = std::move(list->headers);
     request.headers.insert(request.headers.end(), m_provider.headers.begin(), m_provider.headers.end());
-    if (m_hasKey)
-        request.credential = providers::HttpCredential{list->auth.headerName, list->auth.prefix, m_key.clone()};
+    if (m_key)
+        request.credential = providers::HttpCredential{list->auth.headerName, list->auth.prefix, m_key->clone()};
     request.proxyFromEnvironment = m_provider.proxyFromEnvironment;
     request.connectMs = m_provider.timeouts.connectMs;
     request.firstByteMs = m_provider.timeouts.firstByteMs;
@@ -167,8 +158,8 @@ void ModelDiscovery::finish(Result<std::vector<wire::ListedModel>> outcome)
     const Done done = std::exchange(m_done, {});
     if (!done)
         return;
-    if (!outcome)
-        outcome = withoutKey(outcome.error());
+    if (!outcome && m_key)
+        outcome = withoutKey(outcome.error(), m_key->reveal());
     done(std::move(outcome)); // may be the end of this object
 }
 
@@ -176,19 +167,6 @@ void ModelDiscovery::finishLater(const Error &error)
 {
     QMetaObject::invokeMethod(
         this, [this, error] { finish(error); }, Qt::QueuedConnection);
-}
-
-// A server may echo the request; a key is never part of an error.
-Error ModelDiscovery::withoutKey(const Error &error) const
-{
-    constexpr std::string_view kRedacted = "[redacted]";
-    const std::string_view key = m_key.reveal();
-    std::string message = error.message();
-    if (key.empty())
-        return error;
-    for (std::size_t at = message.find(key); at != std::string::npos; at = message.find(key, at + kRedacted.size()))
-        message.replace(at, key.size(), kRedacted);
-    return makeError(error.number(), message, error.detail());
 }
 
 } // namespace cortexfs::models

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,14 +45,12 @@ public:
 
 private:
     void handleEgress(Result<providers::Egress> egress);
-    Result<void> findKey();
     void requestPage(const std::string &next);
     Result<providers::HttpRequest> pageRequest(const std::string &next) const;
     void handleReply(Result<providers::FetchedReply> reply);
     Result<void> addPage(const providers::FetchedReply &reply, std::string &next);
     void finish(Result<std::vector<wire::ListedModel>> outcome);
     void finishLater(const Error &error);
-    Error withoutKey(const Error &error) const;
 
     const ModelServices &m_services;
     config::ProviderConfig m_provider;
@@ -59,8 +58,7 @@ private:
     const wire::WireFormat *m_format = nullptr;
     Done m_done;
     providers::Egress m_egress;
-    SecretString m_key;
-    bool m_hasKey = false;
+    std::optional<SecretString> m_key;
     std::unique_ptr<providers::BoundedFetch> m_fetch;
     std::vector<wire::ListedModel> m_models;
     std::set<std::string, std::less<>> m_seenIds;

@@ -1,17 +1,11 @@
 #include "daemon/models/http_attempt.h"
 
-#include "common/base/logging.h"
+#include "daemon/models/provider_key.h"
 #include "daemon/providers/core/endpoint_url.h"
 
 #include <QPointer>
 
 namespace cortexfs::models {
-
-namespace {
-
-constexpr std::string_view kRedacted = "[redacted]";
-
-} // namespace
 
 HttpAttempt::HttpAttempt(const ModelServices &services, const Candidate &candidate, const wire::WireFormat &format,
                          const RunRequest &request, std::size_t mostBytes)
@@ -49,7 +43,7 @@ void HttpAttempt::handleEgress(Result<providers::Egress> egress)
 Result<void> HttpAttempt::send(const providers::Egress &egress)
 {
     const config::ProviderConfig &provider = *m_entry.provider;
-    Result<std::optional<SecretString>> key = keyFor(egress);
+    Result<std::optional<SecretString>> key = keyFor(m_services.secrets, provider, egress.slot);
     if (!key)
         return key.error();
     Result<wire::WireRequest> encoded = m_format.encode(m_request.conversation,
@@ -81,22 +75,6 @@ Result<void> HttpAttempt::send(const providers::Egress &egress)
     m_stream = std::move(*stream);
     connectStream();
     return {};
-}
-
-// Nothing: key(none), or an endpoint that does without and has none. A slot that a rule names has to be there.
-Result<std::optional<SecretString>> HttpAttempt::keyFor(const providers::Egress &egress)
-{
-    const config::ProviderConfig &provider = *m_entry.provider;
-    if (egress.slot.empty())
-        return std::optional<SecretString>();
-    Result<SecretString> key = m_services.secrets.get(provider.name, egress.slot);
-    if (key)
-        return std::optional(std::move(*key));
-    if (provider.needsKey || egress.slot != providers::kDefaultSlot)
-        return key.error();
-    if (m_services.secrets.state(provider.name, egress.slot).state == providers::SlotState::Rejected)
-        qCWarning(lcProvider, "%s", key.error().message().c_str());
-    return std::optional<SecretString>();
 }
 
 void HttpAttempt::connectStream()
@@ -178,7 +156,7 @@ void HttpAttempt::endIfFinished()
         return;
     if (m_decoder->failure()) {
         wire::ReplyFailure failure = *m_decoder->failure();
-        failure.error = withoutKey(failure.error);
+        failure.error = withoutKey(failure.error, m_key.reveal());
         end({{}, std::move(failure)});
         return;
     }
@@ -226,18 +204,6 @@ void HttpAttempt::setPaused(bool paused)
         m_sinceData.start();
     if (m_stream)
         m_stream->setPaused(paused);
-}
-
-// A server may echo the request; a key is never part of an error.
-Error HttpAttempt::withoutKey(const Error &error) const
-{
-    const std::string_view key = m_key.reveal();
-    std::string message = error.message();
-    if (key.empty())
-        return error;
-    for (std::size_t at = message.find(key); at != std::string::npos; at = message.find(key, at + kRedacted.size()))
-        message.replace(at, key.size(), kRedacted);
-    return makeError(error.number(), message, error.detail());
 }
 
 } // namespace cortexfs::models

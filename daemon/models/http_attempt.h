@@ -31,7 +31,6 @@ public:
 private:
     void handleEgress(Result<providers::Egress> egress);
     Result<void> send(const providers::Egress &egress);
-    Result<std::optional<SecretString>> keyFor(const providers::Egress &egress);
     void connectStream();
     void handleHead(const providers::HttpHead &head);
     void handleData(std::string_view bytes);
@@ -41,7 +40,6 @@ private:
     void endIfFinished();
     void endLater(Error error);
     void end(AttemptOutcome outcome);
-    Error withoutKey(const Error &error) const;
 
     const ModelServices &m_services;
     const ModelEntry &m_entry;

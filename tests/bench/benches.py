@@ -122,6 +122,12 @@ def chat(bench):
         server.stop()
 
 
+def route(bench):
+    """One request asking a route table of 10 000 rules, of which the last one matches."""
+    milliseconds = float(output([bench.build.yardstick("route_rules")])[0])
+    bench.report.line("route.10000-rules", milliseconds, "ms", most=1)
+
+
 ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat,
-       "streams": streams}
+       "streams": streams, "route": route}
 BY_NAME_ONLY = {"gateway": gateway}

@@ -30,7 +30,8 @@ public:
     {
         if (!ControlFixture::start())
             return false;
-        registerOperations(*server, OperationContext{*runtime, *models, *server, [] { return false; },
+        m_route = std::make_unique<providers::RouteEgress>(places.routeFile(), places.geoDir());
+        registerOperations(*server, OperationContext{*runtime, *models, *server, *m_route, [] { return false; },
                                                      [] { return std::uint64_t(0); }, systemClock().monotonicMs()});
         return true;
     }
@@ -68,6 +69,7 @@ public:
     }
 
 private:
+    std::unique_ptr<providers::RouteEgress> m_route;
     std::vector<json::Document> m_documents;
 };
 

@@ -68,7 +68,9 @@ private Q_SLOTS:
             << QByteArray("which") << QByteArray("NAME is missing; see \"ctx help which\"");
         QTest::newRow("set without a value") << QByteArray("set model/a/b/effort") << QByteArray("VALUE is missing");
         QTest::newRow("an argument too many") << QByteArray("status now") << QByteArray("unexpected argument \"now\"");
-        QTest::newRow("a group alone") << QByteArray("provider") << QByteArray("needs one of: list show key test");
+        QTest::newRow("a group alone") << QByteArray("provider")
+                                       << QByteArray("needs one of: list show add edit enable disable remove "
+                                                     "preset key models test");
         QTest::newRow("a deeper group alone") << QByteArray("provider key") << QByteArray("needs one of: set remove");
         QTest::newRow("a mistyped subcommand")
             << QByteArray("provider lits") << QByteArray("unknown command \"provider lits\", did you mean \"list\"?");

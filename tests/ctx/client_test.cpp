@@ -144,11 +144,13 @@ private Q_SLOTS:
         });
         Result<Client> client = Client::connect(socketOf(world));
         QVERIFY(client.isOk());
+        // Patience runs out only where nothing else ends the wait, however busy the machine is.
+        constexpr std::chrono::milliseconds kLong = 60s;
         const auto before = std::chrono::steady_clock::now();
-        const Result<json::Document> reply = client->call("op", {}, kSoon);
+        const Result<json::Document> reply = client->call("op", {}, number == ETIMEDOUT ? kSoon : kLong);
         QVERIFY(!reply);
         QCOMPARE(std::string(reply.error().name()), std::string(errnoName(number)));
-        QVERIFY(std::chrono::steady_clock::now() - before < 5s);
+        QVERIFY(std::chrono::steady_clock::now() - before < kLong);
     }
 
     void everyFrameRenewsThePatience()

@@ -44,10 +44,25 @@ std::vector<std::string> wordsOf(const Path &path)
     return words;
 }
 
+// What a command wants besides its arguments where nobody can be asked.
+std::vector<std::string> neededOptions(const Path &path)
+{
+    const std::string command = pathText(path);
+    if (command == "provider add")
+        return {"--base-url", "http://127.0.0.1:9/v1"};
+    if (command == "provider edit")
+        return {"--set", "/enabled=true"};
+    if (command == "provider remove")
+        return {"--yes"};
+    return {};
+}
+
 // A line that satisfies the descriptor: a word for each required argument.
 std::vector<std::string> validLine(const Path &path)
 {
     std::vector<std::string> words = wordsOf(path);
+    const std::vector<std::string> options = neededOptions(path);
+    words.insert(words.end(), options.begin(), options.end());
     for (const Argument &argument : path.back()->arguments) {
         if (!argument.isOptional)
             words.push_back(argument.choices.empty() ? "model/debug/echo.d/effort" : std::string(argument.choices[0]));
@@ -162,9 +177,12 @@ private Q_SLOTS:
             return;
         World world;
         world.makeTree();
-        for (const char *op : {"status", "doctor", "refresh", "model.list", "provider.list", "provider.get",
-                               "provider.key.set", "provider.key.remove", "provider.test"})
-            world.daemon().reply(op, R"("ok":true,"state":"ready","version":"0.1.7","models":[{"name":"debug/echo"}])");
+        world.daemon().reply(
+            test::FakeDaemon::kAnyOperation,
+            "\"ok\":true,\"state\":\"ready\",\"version\":\"0.1.7\",\"name\":\"far\",\"file\":\"far.json\","
+            "\"etag\":\"e\",\"exists\":true,\"text\":\"{}\",\"config\":{\"models\":[\"m\"]},"
+            "\"models\":[{\"name\":\"debug/echo\"}],\"presets\":[{\"name\":\"model/debug/echo.d/effort\","
+            "\"aliases\":[],\"state\":\"absent\",\"config\":{}}]");
         std::vector<std::string> line = validLine(path(index));
         if (command.name == "set" && path(index).size() == 1)
             line.back() = "high";

@@ -136,7 +136,9 @@ void FakeDaemon::serve(UniqueFd fd)
         Handler handler;
         {
             const std::lock_guard lock(m_mutex);
-            const auto found = m_handlers.find(request->root()["op"].stringOr(""));
+            auto found = m_handlers.find(request->root()["op"].stringOr(""));
+            if (found == m_handlers.end())
+                found = m_handlers.find(kAnyOperation);
             if (found != m_handlers.end())
                 handler = found->second;
         }

@@ -47,6 +47,8 @@ public:
     explicit FakeDaemon(const std::string &socketPath);
     ~FakeDaemon();
 
+    // Of an op that nothing is said about; without it such a request gets EINVAL.
+    static constexpr char kAnyOperation[] = "*";
     void on(const std::string &op, Handler handler);
     void reply(const std::string &op, const std::string &members);
     void fail(const std::string &op, const std::string &code, const std::string &message);

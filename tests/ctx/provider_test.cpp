@@ -45,8 +45,11 @@ private Q_SLOTS:
     {
         QTest::addColumn<QStringList>("options");
         QTest::addColumn<std::string>("config"); // "!text": refused with it
-        const auto row = [](const char *name, QStringList options, const char *config) {
-            QTest::newRow(name) << options << std::string(config);
+        const auto row = [](const char *name, std::initializer_list<const char *> options, const char *config) {
+            QStringList words;
+            for (const char *option : options)
+                words << QString::fromUtf8(option);
+            QTest::newRow(name) << words << std::string(config);
         };
         row("an address", {"--base-url", "http://x/v1"}, "{\"name\":\"n\",\"base_url\":\"http://x/v1\"}");
         row("models, the first is the default",
@@ -146,8 +149,11 @@ private Q_SLOTS:
     {
         QTest::addColumn<QStringList>("options");
         QTest::addColumn<std::string>("config"); // "!text": refused with it
-        const auto row = [](const char *name, QStringList options, const char *config) {
-            QTest::newRow(name) << options << std::string(config);
+        const auto row = [](const char *name, std::initializer_list<const char *> options, const char *config) {
+            QStringList words;
+            for (const char *option : options)
+                words << QString::fromUtf8(option);
+            QTest::newRow(name) << words << std::string(config);
         };
         row("a member set", {"--set", "/zeta=2"}, "{\"zeta\":2,\"models\":[\"a\"],\"enabled\":true}");
         row("several, in order", {"--set", "/models/-=\"b\"", "--set", "/models/0=\"c\"", "--unset", "/zeta"},

@@ -174,6 +174,17 @@ void ControlFileTest::oversizeIsEmsgsize()
     QCOMPARE(write("x", off_t(limits::kControlFile)), EMSGSIZE);
     QCOMPARE(write(full, 0), 0);
     QCOMPARE(write("x", off_t(limits::kControlFile)), EMSGSIZE);
+    // What came before the write that did not fit is half a text: it is not committed, and closing says so.
+    const auto closed = newOutcome<Ack>();
+    file.flush({}, replyInto(closed));
+    QCOMPARE(closed->error, EMSGSIZE);
+    file.release({});
+    QVERIFY(storage.committed.isEmpty() && storage.settled.isEmpty());
+    // Who begins anew has a new text.
+    QCOMPARE(write("new", 0), 0);
+    const auto again = newOutcome<Ack>();
+    file.flush({}, replyInto(again));
+    QCOMPARE(again->error, 0);
 }
 
 void ControlFileTest::stagedFileCommitsByRename()

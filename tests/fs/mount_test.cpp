@@ -229,6 +229,26 @@ void MountTest::routeFile()
     struct stat info = {};
     QCOMPARE(::stat(route.c_str(), &info), 0);
     QCOMPARE(info.st_size, off_t(6));
+    // As large as a table may be, past the bound of other control files; written, renamed, appended to.
+    QCOMPARE(overwrite(route, std::string(1024 * 1024, '#'), O_TRUNC), 0);
+    QCOMPARE(contentOf(route).size(), std::size_t(1024 * 1024));
+    QVERIFY(shell("head -c 1048577 /dev/zero | tr '\\0' x | cat > route", path("model")).exitCode != 0);
+    QCOMPARE(contentOf(route), std::string(1024 * 1024, '#'));
+    QCOMPARE(shell("head -c 700000 /dev/zero | tr '\\0' x > r.tmp && mv r.tmp route", path("model")).exitCode, 0);
+    QCOMPARE(contentOf(route).size(), std::size_t(700'000));
+    QVERIFY(shell("head -c 1048577 /dev/zero > r.tmp", path("model")).exitCode != 0);
+    QCOMPARE(shell("rm r.tmp && echo end >> route", path("model")).exitCode, 0);
+    QCOMPARE(contentOf(route).size(), std::size_t(700'004));
+    // What changes it past the tree is seen at once.
+    QCOMPARE(::stat(route.c_str(), &info), 0);
+    const std::string backing = m_mounted->places.installedTree() + "/model/route";
+    QVERIFY(files::replace(backing, "# three\n", 0644));
+    QCOMPARE(::stat(route.c_str(), &info), 0);
+    QCOMPARE(info.st_size, off_t(8));
+    QCOMPARE(::unlink(backing.c_str()), 0);
+    QCOMPARE(errnoOf(::access(route.c_str(), F_OK)), ENOENT);
+    QVERIFY(files::replace(backing, "# four\n", 0644));
+    QCOMPARE(contentOf(route), std::string("# four\n"));
     QCOMPARE(::unlink(route.c_str()), 0);
     QCOMPARE(errnoOf(::access(route.c_str(), F_OK)), ENOENT);
 }

@@ -22,6 +22,19 @@ namespace {
 
 constexpr char kCanary[] = "CANARY-sk-77f1";
 
+// Straight to the provider, with the slot that a rule would name.
+class FixedSlot final : public providers::EgressResolver {
+public:
+    void resolve(const providers::EgressQuery &query, Done done) override
+    {
+        providers::Egress found;
+        found.baseUrl = query.provider.baseUrl;
+        found.slot = slot;
+        done(std::move(found));
+    }
+    std::string slot = std::string(providers::kDefaultSlot);
+};
+
 class Scene {
 public:
     explicit Scene(const std::string &baseUrl, const std::string &format = "openai.chat")
@@ -38,7 +51,7 @@ public:
     std::string ask(const DiscoveryLimits &limits = {})
     {
         const models::ModelServices services{[] { return std::shared_ptr<const models::ModelCatalog>(); }, m_secrets,
-                                             m_egress, m_http, systemClock()};
+                                             egress, m_http, systemClock()};
         std::optional<std::string> said;
         ModelDiscovery discovery(services, provider, limits);
         discovery.start([&](Result<std::vector<wire::ListedModel>> models) {
@@ -52,11 +65,11 @@ public:
     }
 
     config::ProviderConfig provider;
+    FixedSlot egress;
 
 private:
     TempDir m_dir;
     providers::SecretStore m_secrets;
-    providers::DirectEgress m_egress;
     providers::CurlTransport m_http;
 };
 
@@ -100,6 +113,23 @@ private Q_SLOTS:
         QCOMPARE(server.requests().front().target, std::string("/v1/models?limit=1000"));
         QCOMPARE(server.requests().front().header("x-api-key"), std::string(kCanary));
         QCOMPARE(server.requests().front().header("anthropic-version"), std::string("2023-06-01"));
+        QVERIFY(!server.requests().front().hasHeader("Authorization"));
+    }
+
+    void aSlotThatTheRouteNamesHasToBeFilled()
+    {
+        const WireServer server([](WirePeer &peer) {
+            while (peer.readRequest())
+                peer.send(json200("{\"data\":[]}"));
+        });
+        Scene scene(server.url("/v1"));
+        scene.storeKey();
+        scene.egress.slot = "office";
+        const std::string said = scene.ask();
+        QVERIFY2(said.starts_with("ENOKEY: ") && said.find("office") != std::string::npos, said.c_str());
+        QCOMPARE(server.accepted(), 0);
+        scene.egress.slot.clear(); // key(none)
+        QCOMPARE(scene.ask(), std::string());
         QVERIFY(!server.requests().front().hasHeader("Authorization"));
     }
 
@@ -175,8 +205,11 @@ private Q_SLOTS:
         QFETCH(bool, isCircle);
         QFETCH(std::string, code);
         const WireServer server([&](WirePeer &peer) {
-            for (int i = 0; peer.readRequest(); ++i) {
-                const std::string id = isCircle ? "same" : "m" + std::to_string(i);
+            while (const auto request = peer.readRequest()) {
+                // The page after "mm" is "mmm", whichever connection asks for it.
+                const std::size_t after = request->target.find("after_id=");
+                const std::string last = after == std::string::npos ? "" : request->target.substr(after + 9);
+                const std::string id = isCircle ? "same" : last + "m";
                 peer.send(json200("{\"data\":[{\"id\":\"" + id + "\"}],\"has_more\":true,\"last_id\":\"" + id + "\"}"));
             }
         });

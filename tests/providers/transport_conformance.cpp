@@ -242,7 +242,8 @@ void TransportConformance::failureHasItsErrno()
     const auto server = serve(script);
     CurlTransport transport;
     HttpRequest request = withKey(postTo(*server, "/v1/x"));
-    request.firstByteMs = 300;
+    // A busy machine must not run out of time where something else is expected.
+    request.firstByteMs = name == "ETIMEDOUT" ? 300 : 60'000;
     StreamProbe probe(transport, std::move(request));
     QTRY_VERIFY(probe.isOver() || !probe.body.empty());
     server->signal("seen");

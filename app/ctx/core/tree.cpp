@@ -146,7 +146,7 @@ Result<UniqueFd> Tree::open(const std::string &path, int flags) const
     {
         const MountWatch watch(m_mount, kMountTime);
         // O_NONBLOCK: a FIFO in a home directory must not hang us.
-        UniqueFd file(::open(absolute(path).c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        UniqueFd file(::open(absolute(path).c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
         failure = errno;
         struct stat info = {};
         if (file.isValid() && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode))

@@ -53,8 +53,16 @@ void ControlFile::write(const Caller &caller, std::string_view data, off_t offse
     else if (m_isAppending)
         text = m_oldText;
     else if (offset != 0)
-        return reply.fail(static_cast<std::size_t>(offset) + data.size() > m_control.maxBytes ? EMSGSIZE : EINVAL);
-    if (text.size() + data.size() > m_control.maxBytes)
+        return reply.fail(m_isTooLong || static_cast<std::size_t>(offset) + data.size() > m_control.maxBytes ? EMSGSIZE
+                                                                                                             : EINVAL);
+    if (text.size() + data.size() > m_control.maxBytes) {
+        m_isTooLong = true;
+        m_hasStarted = m_isDirty = false;
+        m_text.clear();
+        return reply.fail(EMSGSIZE);
+    }
+    m_isTooLong = m_isTooLong && m_isAppending;
+    if (m_isTooLong)
         return reply.fail(EMSGSIZE);
     text += data;
 
@@ -84,12 +92,15 @@ void ControlFile::truncate(const Caller &, off_t size, Reply<Ack> reply)
         return reply.fail(EINVAL);
     m_text.clear();
     m_hasStarted = true;
+    m_isTooLong = false;
     m_isDirty = !m_control.isSingleValue;
     reply.ok();
 }
 
 void ControlFile::flush(const Caller &caller, Reply<Ack> reply)
 {
+    if (m_isTooLong)
+        return reply.fail(EMSGSIZE);
     if (!m_isDirty)
         return reply.ok();
     m_isDirty = false;
@@ -109,7 +120,7 @@ void ControlFile::flush(const Caller &caller, Reply<Ack> reply)
 
 void ControlFile::release(const Caller &caller)
 {
-    if (m_control.isSingleValue)
+    if (m_control.isSingleValue || m_isTooLong)
         return;
     const bool clears = m_isTruncating && !m_wasWritten && !m_hasStarted;
     if (!m_isDirty && !clears)

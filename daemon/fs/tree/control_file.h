@@ -76,6 +76,7 @@ private:
     bool m_hasStarted = false; // m_text means something
     bool m_isDirty = false;    // and is not committed
     bool m_wasWritten = false;
+    bool m_isTooLong = false; // a write did not fit: what came before it is half a text and never committed
 };
 
 } // namespace cortexfs::fs

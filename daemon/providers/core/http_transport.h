@@ -65,7 +65,7 @@ Q_SIGNALS:
     void dataReceived(std::string_view bytes);
     // Once, last. Nothing: a clean end, whatever the status. Else ECONNREFUSED, EHOSTUNREACH (name, route), ECONNRESET
     // (also a close before the reply), ETIMEDOUT (connect, first byte), EPROTO (TLS, with the reason), EBADMSG (no HTTP),
-    // EMSGSIZE (a head over 64 KiB); for a unix socket that cannot be connected what connect(2) said (ENOENT, EACCES).
+    // EMSGSIZE (a head over 64 KiB); EACCES (a unix socket that is not for us; one that is not there is ECONNREFUSED).
     void ended(const std::optional<cortexfs::Error> &failure);
 
 private:

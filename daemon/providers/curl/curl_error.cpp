@@ -1,5 +1,8 @@
 #include "daemon/providers/curl/curl_error.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include "common/base/logging.h"
 
 namespace cortexfs::providers {
@@ -23,8 +26,13 @@ Error closed(const CurlOutcome &outcome)
 
 Error notConnected(const CurlOutcome &outcome)
 {
-    if (outcome.overUnix && outcome.systemErrno != 0)
-        return errors::fromErrno(outcome.systemErrno, "connect to the socket " + outcome.where);
+    if (outcome.overUnix && outcome.systemErrno != 0) {
+        if (outcome.systemErrno == EACCES || outcome.systemErrno == EPERM)
+            return errors::fromErrno(outcome.systemErrno, "connect to the socket " + outcome.where);
+        // A path that is not there is a server that is not running. ENOENT would say that the model is unknown.
+        return errors::refused("nobody listens on the socket " + outcome.where + ": "
+                               + std::strerror(outcome.systemErrno));
+    }
     const std::string where = outcome.where + (outcome.mayBeProxy ? " or its proxy" : "");
     switch (outcome.systemErrno) {
     case ECONNREFUSED: return errors::refused(where + " refused the connection");

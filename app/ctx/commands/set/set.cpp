@@ -16,7 +16,12 @@ namespace cortexfs::ctx::set_command {
 
 namespace {
 
-Result<std::string> readStandardInput()
+// The control file that need not be there yet, and the only large one.
+constexpr std::string_view kRoute = "model/route";
+
+std::size_t mostBytes(std::string_view path) { return path == kRoute ? limits::kRouteFile : limits::kControlFile; }
+
+Result<std::string> readStandardInput(std::size_t most)
 {
     std::string text;
     std::string piece(64 * limits::kKiB, '\0');
@@ -29,16 +34,18 @@ Result<std::string> readStandardInput()
         if (count == 0)
             return text;
         text.append(piece, 0, static_cast<std::size_t>(count));
-        if (text.size() > limits::kControlFile)
-            return errors::tooLarge("too long: a control file holds at most 64 KiB").withDetail("standard input");
+        if (text.size() > most) {
+            return errors::tooLarge("too long: this file holds at most " + std::to_string(most / limits::kKiB) + " KiB")
+                .withDetail("standard input");
+        }
     }
 }
 
 // Several values are several lines, as in `fallback` and `default`; one empty value empties the file.
-Result<std::string> newContent(const Invocation &invocation)
+Result<std::string> newContent(const Invocation &invocation, std::string_view path)
 {
     if (invocation.wordCount() == 2 && invocation.word(1) == "-")
-        return readStandardInput();
+        return readStandardInput(mostBytes(path));
     std::string text;
     for (std::size_t i = 1; i < invocation.wordCount(); ++i) {
         if (!invocation.word(i).empty() || invocation.wordCount() > 2)
@@ -64,6 +71,8 @@ Error refusedValue(const std::string &path, const std::string &content)
         explain(abi::checkDefaults(content));
     else if (control == "fallback")
         explain(abi::checkFallback(content));
+    else if (path == kRoute)
+        reason = "not a route table; \"ctx route check\" with the text says in which line";
     else if (control == "driver")
         reason = "not a driver this model has; \"ctx cat\" of the file shows the present one";
     return errors::invalid(reason + "; the old value stays").withDetail(path);
@@ -86,7 +95,7 @@ int writeFile(const UniqueFd &file, const std::string &content)
 
 Result<void> replaceContent(const Tree &tree, const std::string &path, const std::string &content)
 {
-    Result<UniqueFd> file = tree.open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW);
+    Result<UniqueFd> file = tree.open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | (path == kRoute ? O_CREAT : 0));
     if (!file) {
         if (file.error().number() == EROFS)
             return errors::readOnly("read-only: CortexFS works it out itself").withDetail(path);
@@ -110,6 +119,8 @@ Result<void> replaceContent(const Tree &tree, const std::string &path, const std
 Result<void> checkIsControl(const Tree &tree, const std::string &path)
 {
     const Result<TreeEntry> entry = tree.entry(path);
+    if (!entry && entry.error().number() == ENOENT && path == kRoute)
+        return {};
     if (!entry)
         return entry.error();
     const std::string kind = kindOf(*entry);
@@ -141,12 +152,12 @@ Result<int> run(const Invocation &invocation)
         return path.error();
     if (const Result<void> isControl = checkIsControl(tree, *path); !isControl)
         return isControl.error();
-    const Result<std::string> content = newContent(invocation);
+    const Result<std::string> content = newContent(invocation, *path);
     if (!content)
         return content.error();
     if (const Result<void> replaced = replaceContent(tree, *path, *content); !replaced)
         return replaced.error();
-    const Result<std::string> stored = tree.read(*path, limits::kControlFile);
+    const Result<std::string> stored = tree.read(*path, mostBytes(*path));
     if (!stored)
         return stored.error();
 
