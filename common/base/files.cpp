@@ -78,23 +78,9 @@ Result<UniqueFd> openDirectory(const std::string &path)
     return fd;
 }
 
-} // namespace
-
-Result<void> writeAll(int fd, std::string_view content)
-{
-    while (!content.empty()) {
-        const ssize_t written = ::write(fd, content.data(), content.size());
-        if (written < 0) {
-            if (errno == EINTR)
-                continue;
-            return errors::fromErrno(errno, "write");
-        }
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
-}
-
-Result<std::string> readRegularAt(int directory, const std::string &name, std::size_t maxBytes)
+// `check` sees what was opened, so that nobody can put another file there in between.
+template<typename Check>
+Result<std::string> readChecked(int directory, const std::string &name, std::size_t maxBytes, const Check &check)
 {
     // O_NONBLOCK: a FIFO under this name must not hang us before fstat can refuse it.
     const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -108,6 +94,8 @@ Result<std::string> readRegularAt(int directory, const std::string &name, std::s
         return errors::fromErrno(errno, name);
     if (!S_ISREG(info.st_mode))
         return errors::invalid(name + ": not a regular file");
+    if (const Result<void> checked = check(info); !checked)
+        return checked.error();
     std::string content;
     if (info.st_size > 0)
         content.reserve(std::min(static_cast<std::size_t>(info.st_size), maxBytes) + 1);
@@ -127,9 +115,41 @@ Result<std::string> readRegularAt(int directory, const std::string &name, std::s
     }
 }
 
+} // namespace
+
+Result<void> writeAll(int fd, std::string_view content)
+{
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0) {
+            if (errno == EINTR)
+                continue;
+            return errors::fromErrno(errno, "write");
+        }
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<std::string> readRegularAt(int directory, const std::string &name, std::size_t maxBytes)
+{
+    return readChecked(directory, name, maxBytes, [](const struct stat &) { return Result<void>(); });
+}
+
 Result<std::string> readRegular(const std::string &path, std::size_t maxBytes)
 {
     return readRegularAt(AT_FDCWD, path, maxBytes);
+}
+
+Result<std::string> readTrusted(const std::string &path, std::size_t maxBytes, uid_t owner)
+{
+    return readChecked(AT_FDCWD, path, maxBytes, [&](const struct stat &info) -> Result<void> {
+        if (info.st_uid != owner)
+            return errors::accessDenied(path + ": belongs to another user");
+        if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+            return errors::accessDenied(path + ": others may write it");
+        return {};
+    });
 }
 
 Result<void> replaceAt(int directory, const std::string &name, std::string_view content, mode_t mode)

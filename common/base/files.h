@@ -15,6 +15,9 @@ namespace cortexfs::files {
 // ENOENT and EACCES as the kernel says; ELOOP for a link; EINVAL when it is no regular file; EMSGSIZE over `maxBytes`.
 Result<std::string> readRegular(const std::string &path, std::size_t maxBytes);
 Result<std::string> readRegularAt(int directory, const std::string &name, std::size_t maxBytes);
+// The same, of a file that nobody but `owner` can have written: EACCES when it belongs to somebody else, or its group or
+// others may write it.
+Result<std::string> readTrusted(const std::string &path, std::size_t maxBytes, uid_t owner);
 
 // Replaces a file so that a reader, and a crash at any step, sees the old or the new content and nothing else: temporary
 // file in the same directory, fsync, rename, fsync of the directory. On failure the old file is untouched and the

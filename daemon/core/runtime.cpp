@@ -2,8 +2,10 @@
 
 #include "common/base/files.h"
 #include "common/base/logging.h"
+#include "common/base/unique_fd.h"
 #include "common/route/route_table.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace cortexfs {
@@ -57,6 +59,14 @@ std::shared_ptr<const RuntimeSnapshot> emptySnapshot()
 
 std::string aliasNameOf(const TreeChange &change) { return change.path.substr(change.path.find('/') + 1); }
 
+// What a write left behind that a crash cut short.
+void removeLeftovers(const std::string &directory)
+{
+    const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd.isValid())
+        files::removeStaleTemporaries(fd.get());
+}
+
 } // namespace
 
 Runtime::Runtime(Places places, config::DaemonConfig config, std::vector<BinLink> bin, QObject *parent)
@@ -75,6 +85,9 @@ Result<void> Runtime::load()
     }
     if (Result<void> prepared = m_store.prepare(); !prepared)
         return prepared;
+    const std::string limits = m_places.limitsCache();
+    for (const std::string &directory : {m_places.providersDir(), limits.substr(0, limits.rfind('/'))})
+        removeLeftovers(directory);
     m_overrides = m_store.loadOverrides();
     m_userAliases = m_store.loadAliases();
     refresh();

@@ -3,15 +3,11 @@
 #include "common/abi/names.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/base/unique_fd.h"
 #include "common/json/json.h"
 #include "daemon/providers/wire/core/model_list.h"
 
+#include <algorithm>
 #include <limits>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace cortexfs::models {
 
@@ -21,8 +17,11 @@ constexpr std::string_view kSchema = "cortexfs.model-limits/v1";
 
 bool isStableModel(std::string_view provider, std::string_view id)
 {
-    return abi::isObjectName(provider) && abi::projectedModelName(id).has_value()
-           && id.find_first_of("\n\r\t") == std::string_view::npos;
+    const bool hasControl = std::any_of(id.begin(), id.end(), [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte == 0x7f;
+    });
+    return !hasControl && abi::isObjectName(provider) && abi::projectedModelName(id).has_value();
 }
 
 std::string keyOf(std::string_view provider, std::string_view id)
@@ -40,38 +39,6 @@ Result<json::Document> parsed(std::string_view text)
     if (text.size() > limits::kLimitsBytes)
         return errors::tooLarge("more than 16 MiB of model limits");
     return json::parse(text);
-}
-
-Result<std::string> readTrusted(const std::string &path, uid_t owner)
-{
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.isValid())
-        return errors::fromErrno(errno, path);
-    struct stat info = {};
-    if (::fstat(fd.get(), &info) != 0)
-        return errors::fromErrno(errno, path);
-    if (!S_ISREG(info.st_mode))
-        return errors::invalid("not a regular file").withDetail(path);
-    if (info.st_uid != owner)
-        return errors::accessDenied("belongs to another user").withDetail(path);
-    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return errors::accessDenied("others may write it").withDetail(path);
-    if (static_cast<std::size_t>(info.st_size) > limits::kLimitsBytes)
-        return errors::tooLarge("more than 16 MiB").withDetail(path);
-    std::string text(static_cast<std::size_t>(info.st_size), '\0');
-    std::size_t size = 0;
-    while (size < text.size()) {
-        const ssize_t count = ::read(fd.get(), text.data() + size, text.size() - size);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return errors::fromErrno(errno, path);
-        if (count == 0)
-            break;
-        size += static_cast<std::size_t>(count);
-    }
-    text.resize(size);
-    return text;
 }
 
 } // namespace
@@ -147,7 +114,7 @@ std::string ContextLimits::cacheText() const
 
 Result<ContextLimits> ContextLimits::loadCache(const std::string &path, uid_t owner)
 {
-    const Result<std::string> text = readTrusted(path, owner);
+    const Result<std::string> text = files::readTrusted(path, limits::kLimitsBytes, owner);
     if (!text)
         return text.error();
     Result<ContextLimits> limits = fromCache(*text);

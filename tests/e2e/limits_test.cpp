@@ -5,6 +5,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QProcess>
 #include <QTest>
 
 #include <cerrno>
@@ -152,6 +153,43 @@ private Q_SLOTS:
                  0);
         QVERIFY(!QFile::exists(daemon.config() + QStringLiteral("/providers.d/openai.json")));
         QVERIFY(waitFor([&] { return !QFile::exists(daemon.path("model/openai")); }));
+    }
+
+    void aDaemonThatIsKilledLeavesTheOldFileOrTheNewOne()
+    {
+        DaemonProcess daemon;
+        daemon.writeProvider(QStringLiteral("local.json"), "{\"name\":\"local\",\"base_url\":\"http://127.0.0.1:9\"}");
+        const QString directory = daemon.config() + QStringLiteral("/providers.d");
+        for (int round = 0; round < 4; ++round) {
+            QVERIFY2(daemon.start(), daemon.log().c_str());
+            QProcess edits; // one after the other, so that the end comes in the middle of one
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            environment.insert(QStringLiteral("CTX_ROOT"), daemon.mount());
+            environment.insert(QStringLiteral("CORTEXFS_RUNTIME_DIR"), daemon.runtime());
+            edits.setProcessEnvironment(environment);
+            edits.start(QStringLiteral("/bin/sh"),
+                        {QStringLiteral("-c"), QStringLiteral("i=1; while '%1' provider edit local --set /extra=$i "
+                                                              "> /dev/null; do echo $i; i=$((i+1)); done")
+                                                   .arg(binary("ctx"))});
+            QByteArray said;
+            QVERIFY(waitFor([&] {
+                edits.waitForReadyRead(10);
+                said += edits.readAllStandardOutput();
+                return said.count('\n') > 2 + round;
+            }));
+            daemon.kill();
+            QVERIFY(edits.waitForFinished(30'000));
+            said += edits.readAllStandardOutput();
+            const std::int64_t last = said.trimmed().split('\n').last().toLongLong();
+            const Result<json::Document> left = json::parse(
+                slurp(directory + QStringLiteral("/local.json")).value_or(""));
+            QVERIFY(left.isOk());
+            const std::int64_t kept = left->root()["extra"].asInt().value_or(-1);
+            QVERIFY2(kept == last || kept == last + 1, (std::to_string(kept) + " " + said.toStdString()).c_str());
+        }
+        QVERIFY2(daemon.start(), daemon.log().c_str());
+        QCOMPARE(daemon.ctx({QStringLiteral("provider"), QStringLiteral("show"), QStringLiteral("local")}).exitCode, 0);
+        QCOMPARE(QDir(directory).entryList(QDir::Files | QDir::Hidden), QStringList{QStringLiteral("local.json")});
     }
 
     void anInvalidFileIsRepaired()

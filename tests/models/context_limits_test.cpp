@@ -72,7 +72,8 @@ private Q_SLOTS:
         row("negative", model("m", "-5"), "{\"p/good\":1}");
         row("a fraction", model("m", "1.5"), "{\"p/good\":1}");
         row("a whole number written as another", model("m", "2.0"), "{\"p/good\":1,\"p/m\":2}");
-        row("an id with control characters", model("m\\n", "5"), "{\"p/good\":1}");
+        row("an id with a line end", model("m\\n", "5"), "{\"p/good\":1}");
+        row("an id with a control character", model("m\\u0001", "5"), "{\"p/good\":1}");
         row("an id of every odd kind", model("@cf/a:b", "5"), "{\"p/@cf/a:b\":5,\"p/good\":1}");
         row("an id without end", model(std::string(2000, 'm'), "5"), "{\"p/good\":1}");
         row("a provider that is no name",
