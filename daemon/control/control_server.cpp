@@ -196,8 +196,10 @@ private:
     bool m_isGone = false;
 };
 
-ControlServer::ControlServer(const ExecServices &exec, uid_t daemonUid, QObject *parent)
-    : QObject(parent), m_exec(exec), m_daemonUid(daemonUid)
+ControlServer::ControlServer(const ExecServices &exec, uid_t daemonUid, QObject *parent,
+                             std::shared_ptr<sockets::SocketLoop> loop, std::shared_ptr<sockets::ClientBudget> budget)
+    : QObject(parent), m_exec(exec), m_daemonUid(daemonUid),
+      m_listener(sockets::UnixListener::kMaxClients, nullptr, std::move(loop), std::move(budget))
 {
     connect(&m_listener, &sockets::UnixListener::clientConnected, this,
             [this](sockets::FrameSocket *socket) { new Connection(*this, socket); });

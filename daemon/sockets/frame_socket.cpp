@@ -13,17 +13,23 @@ constexpr std::size_t kReadChunk = 64 * 1024;
 constexpr int kReadsPerTurn = 4;
 // More than this is not collected for one system call.
 constexpr std::size_t kMostQueued = 16 * 1024;
+// A buffer as small as this is worth its memory.
+constexpr std::size_t kKeptCapacity = 1024;
 } // namespace
 
-FrameSocket::FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SendQueue> queue, QObject *parent)
-    : QObject(parent), m_fd(std::move(fd)), m_peer(peer), m_queue(std::move(queue))
+FrameSocket::FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SocketLoop> loop, QObject *parent)
+    : QObject(parent), m_fd(std::move(fd)), m_peer(peer), m_loop(std::move(loop))
 {
-    m_readNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Read);
-    connect(m_readNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleReadable);
+    const Result<SocketLoop::Key> key = m_loop->watch(m_fd.get(), {true, false}, *this);
+    if (key)
+        m_key = *key;
+    else
+        fail();
 }
 
 FrameSocket::~FrameSocket()
 {
+    m_loop->unwatch(m_key);
     if (m_fd.isValid())
         flush();
 }
@@ -33,21 +39,26 @@ void FrameSocket::send(std::string_view lines)
     if (!m_fd.isValid() || m_closing)
         return;
     m_out.append(lines);
-    const bool isWaitingForPeer = m_writeNotifier && m_writeNotifier->isEnabled();
-    if (isWaitingForPeer)
+    if (m_isBlocked)
         return;
     if (unsent() > kMostQueued)
         return sendNow();
     if (!m_isQueued)
-        m_queue->add(this);
+        m_loop->callBeforeWait(m_key);
     m_isQueued = true;
+}
+
+void FrameSocket::setStallLimit(int milliseconds)
+{
+    m_stallMs = milliseconds;
+    if (m_isBlocked)
+        restartStall();
 }
 
 void FrameSocket::sendQueued()
 {
     m_isQueued = false;
-    if (m_fd.isValid())
-        sendNow();
+    sendNow();
 }
 
 // What the peer does not take leaves when it does.
@@ -55,44 +66,65 @@ void FrameSocket::sendNow()
 {
     if (!flush())
         return fail();
-    if (unsent() == 0)
-        return;
-    if (!m_writeNotifier) {
-        m_writeNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Write);
-        connect(m_writeNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleWritable);
-    }
-    m_writeNotifier->setEnabled(true);
+    if (unsent() > 0 && !m_isBlocked)
+        setBlocked(true);
+}
+
+void FrameSocket::setReading(bool isReading)
+{
+    m_isReading = isReading;
+    m_loop->setInterest(m_key, {m_isReading, m_isBlocked});
+}
+
+void FrameSocket::setBlocked(bool isBlocked)
+{
+    m_isBlocked = isBlocked;
+    m_loop->setInterest(m_key, {m_isReading, m_isBlocked});
+    restartStall();
+}
+
+void FrameSocket::restartStall()
+{
+    if (m_isBlocked && m_stallMs > 0)
+        m_loop->setDeadline(m_key, m_stallMs);
+    else
+        m_loop->clearDeadline(m_key);
 }
 
 bool FrameSocket::flush()
 {
+    bool hasSent = false;
     while (unsent() > 0) {
         const ssize_t sent = ::send(m_fd.get(), m_out.data() + m_outStart, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0) {
             if (errno == EINTR)
                 continue;
+            if (hasSent && m_stallMs > 0 && m_isBlocked)
+                restartStall();
             return errno == EAGAIN || errno == EWOULDBLOCK;
         }
         m_outStart += static_cast<std::size_t>(sent);
+        hasSent = true;
     }
-    m_out.clear();
     m_outStart = 0;
-    if (m_out.capacity() > kReadChunk)
-        m_out.shrink_to_fit();
+    if (m_out.capacity() > kKeptCapacity)
+        std::string().swap(m_out);
+    m_out.clear();
     return true;
 }
 
-void FrameSocket::handleWritable()
+void FrameSocket::socketWritable()
 {
     if (!flush())
         return fail();
     if (unsent() > 0)
         return;
-    m_writeNotifier->setEnabled(false);
+    setBlocked(false);
     if (m_closing)
         return fail();
     if (m_isReadingPaused) {
         m_isReadingPaused = false;
+        m_isResuming = true;
         // What was read before the pause comes first, from a turn of its own.
         QMetaObject::invokeMethod(
             this, [this] { resumeReading(); }, Qt::QueuedConnection);
@@ -100,42 +132,65 @@ void FrameSocket::handleWritable()
     Q_EMIT drained();
 }
 
+void FrameSocket::deadlineReached()
+{
+    // A slow reader is told to be writable only when most of what the kernel holds was read; it may have taken something.
+    const std::size_t before = unsent();
+    if (!flush() || unsent() == before)
+        return fail();
+    if (unsent() == 0)
+        socketWritable();
+}
+
+void FrameSocket::socketHungUp()
+{
+    // What was read before a pause still comes.
+    if (!m_isResuming)
+        fail();
+}
+
 void FrameSocket::resumeReading()
 {
+    m_isResuming = false;
     if (!m_fd.isValid() || m_closing || m_isReadingPaused)
         return;
     if (!deliverFrames())
         return;
-    if (m_hangupNotifier)
+    if (m_hasReadAll)
         Q_EMIT readingEnded();
     else
-        m_readNotifier->setEnabled(true);
+        setReading(true);
 }
 
 bool FrameSocket::deliverFrames()
 {
+    if (!m_reader)
+        return true;
     const QPointer<FrameSocket> alive(this);
     for (;;) {
         if (unsent() > kMostUnsent) {
             m_isReadingPaused = true;
-            m_readNotifier->setEnabled(false);
+            setReading(false);
             return false;
         }
-        const auto frame = m_reader.next();
+        const auto frame = m_reader->next();
         if (!frame)
             break;
         Q_EMIT frameReceived(*frame);
         if (!alive || !m_fd.isValid() || m_closing)
             return false;
     }
-    if (!m_reader.isOverflowed())
-        return true;
-    m_readNotifier->setEnabled(false);
-    Q_EMIT frameTooLarge();
-    return false;
+    if (m_reader->isOverflowed()) {
+        setReading(false);
+        Q_EMIT frameTooLarge();
+        return false;
+    }
+    if (m_reader->rest().empty())
+        m_reader.reset();
+    return true;
 }
 
-void FrameSocket::handleReadable()
+void FrameSocket::socketReadable()
 {
     char buffer[kReadChunk];
     for (int turn = 0; turn < kReadsPerTurn; ++turn) {
@@ -147,12 +202,11 @@ void FrameSocket::handleReadable()
                 fail();
             return;
         }
-        if (got == 0) {
-            m_readNotifier->setEnabled(false);
-            handleEndOfInput();
-            return;
-        }
-        m_reader.append(std::string_view(buffer, static_cast<std::size_t>(got)));
+        if (got == 0)
+            return handleEndOfInput();
+        if (!m_reader)
+            m_reader.emplace();
+        m_reader->append(std::string_view(buffer, static_cast<std::size_t>(got)));
         if (!deliverFrames() || got < static_cast<ssize_t>(sizeof buffer))
             return;
     }
@@ -160,15 +214,15 @@ void FrameSocket::handleReadable()
 
 void FrameSocket::handleEndOfInput()
 {
-    // A half-closed client (printf ... | socat) still wants its answer; one that is gone does not. Only POLLHUP tells,
-    // now or later, and Qt's Exception notifier is the one that fires on it alone.
+    // A half-closed client (printf ... | socat) still wants its answer; one that is gone does not. Only POLLHUP tells, now
+    // or later, and it is the one thing that comes unasked.
     pollfd state = {m_fd.get(), 0, 0};
     if (::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0)
         return fail();
-    m_hangupNotifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Exception);
-    connect(m_hangupNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::fail);
-    if (!m_reader.rest().empty())
-        m_reader.append("\n");
+    m_hasReadAll = true;
+    setReading(false);
+    if (m_reader && !m_reader->rest().empty())
+        m_reader->append("\n");
     if (deliverFrames())
         Q_EMIT readingEnded();
 }
@@ -178,7 +232,7 @@ void FrameSocket::closeAfterSending()
     if (!m_fd.isValid() || m_closing)
         return;
     m_closing = true;
-    m_readNotifier->setEnabled(false);
+    setReading(false);
     sendNow();
     if (unsent() == 0)
         fail();
@@ -188,17 +242,10 @@ void FrameSocket::fail()
 {
     if (!m_fd.isValid())
         return;
-    // Notifiers first: a closed descriptor must not stay in the event dispatcher. They may be the sender of the signal
-    // that brought us here, so they are deleted later.
-    for (std::unique_ptr<QSocketNotifier> *notifier : {&m_readNotifier, &m_writeNotifier, &m_hangupNotifier}) {
-        if (*notifier) {
-            (*notifier)->setEnabled(false);
-            (*notifier)->setParent(this); // which may go before the event loop turns again
-            notifier->release()->deleteLater();
-        }
-    }
+    m_loop->unwatch(m_key);
+    m_isBlocked = false;
     m_fd.reset();
-    m_out.clear();
+    std::string().swap(m_out);
     m_outStart = 0;
     QMetaObject::invokeMethod(this, &FrameSocket::closed, Qt::QueuedConnection);
 }

@@ -1,34 +1,38 @@
 // One client of a unix socket that speaks JSONL. Lives on the Qt thread.
 //
 // It owns the descriptor. Whole frames come out as frameReceived; what is sent is collected until the event loop is about to
-// wait (SendQueue) and is kept only as far as the peer does not take it. A peer that asks and does not read its answers is
+// wait (SocketLoop) and is kept only as far as the peer does not take it. A peer that asks and does not read its answers is
 // not read either once kMostUnsent wait for it, so that it cannot fill our memory. Qt's QLocalSocket would do the same with
 // three copies more; this is the hot path of every run.
+//
+// An idle one costs about 1 KiB of memory, its slot in the loop and two connected signals included: no notifier, no timer, no buffers (a read
+// buffer is there only while a frame is half read, one for sending of more than 1 KiB only while something is unsent).
 #pragma once
 
 #include "common/base/limits.h"
 #include "common/base/unique_fd.h"
 #include "common/jsonl/frame_reader.h"
+#include "daemon/sockets/client_budget.h"
 #include "daemon/sockets/peer.h"
-#include "daemon/sockets/send_queue.h"
+#include "daemon/sockets/socket_loop.h"
 
 #include <QObject>
-#include <QSocketNotifier>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace cortexfs::sockets {
 
-class FrameSocket : public QObject {
+class FrameSocket : public QObject, private SocketHandler {
     Q_OBJECT
 public:
     // Above what one paused run leaves behind (limits::kUnsent and a last frame), so that its cancel is still read.
     static constexpr std::size_t kMostUnsent = limits::kUnsent + 2 * limits::kFrame;
 
     // `fd` is connected and non-blocking.
-    FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SendQueue> queue, QObject *parent = nullptr);
+    FrameSocket(UniqueFd fd, Peer peer, std::shared_ptr<SocketLoop> loop, QObject *parent = nullptr);
     ~FrameSocket() override;
 
     const Peer &peer() const { return m_peer; }
@@ -41,6 +45,9 @@ public:
     // Sends what is left, then closes; nothing is read any more.
     void closeAfterSending();
     bool isOpen() const { return m_fd.isValid(); }
+    // A peer that takes nothing for so many milliseconds while something is unsent is dropped: closed(). 0, as it is from
+    // the start, waits for ever. The kernel tells only of what was read to the end of a piece of at most 64 KiB.
+    void setStallLimit(int milliseconds);
 
 Q_SIGNALS:
     // Without LF. The view holds during the call only.
@@ -54,29 +61,37 @@ Q_SIGNALS:
     void closed();
 
 private:
-    friend class SendQueue;
     friend class UnixListener;
-    void sendQueued();
-    void handleReadable();
+    void socketReadable() override;
+    void socketWritable() override;
+    void socketHungUp() override;
+    void sendQueued() override;
+    void deadlineReached() override;
     void resumeReading();
     bool deliverFrames(); // false when this socket is closed, closing, deleted or must not be read for now
-    void handleWritable();
     void handleEndOfInput();
     bool flush(); // false when the connection failed
     void sendNow();
+    void setReading(bool isReading);
+    void setBlocked(bool isBlocked);
+    void restartStall();
     void fail();
 
+    ClientBudget::Seat m_seat; // given back when the descriptor is closed
     UniqueFd m_fd;
     Peer m_peer;
-    const std::shared_ptr<SendQueue> m_queue;
-    jsonl::FrameReader m_reader;
-    std::unique_ptr<QSocketNotifier> m_readNotifier;
-    std::unique_ptr<QSocketNotifier> m_writeNotifier;
-    std::unique_ptr<QSocketNotifier> m_hangupNotifier;
+    const std::shared_ptr<SocketLoop> m_loop;
+    SocketLoop::Key m_key = SocketLoop::kNoKey;
+    std::optional<jsonl::FrameReader> m_reader; // while something is half read
     std::string m_out;
     std::size_t m_outStart = 0;
+    int m_stallMs = 0;
     bool m_isQueued = false;
+    bool m_isReading = true;  // asked for
+    bool m_isBlocked = false; // the peer did not take all: sent on when it does
     bool m_isReadingPaused = false;
+    bool m_isResuming = false; // posted
+    bool m_hasReadAll = false;
     bool m_closing = false;
 };
 

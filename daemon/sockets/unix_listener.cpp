@@ -3,6 +3,7 @@
 #include "common/base/logging.h"
 
 #include <QPointer>
+#include <QTimerEvent>
 
 #include <cstring>
 
@@ -57,15 +58,10 @@ bool isAnswering(const sockaddr_un &address)
 
 } // namespace
 
-UnixListener::UnixListener(int maxClients, QObject *parent) : QObject(parent), m_maxClients(maxClients)
-{
-    m_retry.setSingleShot(true);
-    m_retry.setInterval(kRestMs);
-    connect(&m_retry, &QTimer::timeout, this, [this] {
-        if (m_notifier && m_clients < m_maxClients)
-            m_notifier->setEnabled(true);
-    });
-}
+UnixListener::UnixListener(int maxClients, QObject *parent, std::shared_ptr<SocketLoop> loop,
+                           std::shared_ptr<ClientBudget> budget)
+    : QObject(parent), m_budget(std::move(budget)), m_loop(std::move(loop)), m_maxClients(maxClients)
+{}
 
 UnixListener::~UnixListener() { close(); }
 
@@ -88,6 +84,12 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd.isValid())
         return errors::fromErrno(errno, "socket");
+    if (!m_loop) {
+        Result<std::shared_ptr<SocketLoop>> loop = SocketLoop::create();
+        if (!loop)
+            return loop.error();
+        m_loop = std::move(*loop);
+    }
     ::unlink(temporary.c_str());
     if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*staged), sizeof *staged) != 0)
         return errors::fromErrno(errno, path);
@@ -97,11 +99,15 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
         ::unlink(temporary.c_str());
         return errors::fromErrno(number, path);
     }
+    const Result<SocketLoop::Key> key = m_loop->watch(fd.get(), {true, false}, *this);
+    if (!key) {
+        ::unlink(path.c_str());
+        return key.error();
+    }
     m_fd = std::move(fd);
+    m_key = *key;
     m_path = path;
     m_inode = info.st_ino;
-    m_notifier = std::make_unique<QSocketNotifier>(m_fd.get(), QSocketNotifier::Read);
-    connect(m_notifier.get(), &QSocketNotifier::activated, this, &UnixListener::acceptClients);
     return {};
 }
 
@@ -109,10 +115,10 @@ void UnixListener::close()
 {
     if (!m_fd.isValid())
         return;
-    // It may be the sender of the signal that brought us here.
-    m_notifier->setEnabled(false);
-    m_notifier->setParent(this);
-    m_notifier.release()->deleteLater();
+    m_loop->unwatch(m_key);
+    if (m_budget)
+        m_budget->stopWaiting(*this);
+    m_retry.stop();
     m_fd.reset();
     struct stat info = {};
     // A successor may already listen under the same name.
@@ -120,18 +126,41 @@ void UnixListener::close()
         ::unlink(m_path.c_str());
 }
 
+void UnixListener::setAccepting(bool isAccepting)
+{
+    if (m_fd.isValid())
+        m_loop->setInterest(m_key, {isAccepting && m_clients < m_maxClients, false});
+}
+
+void UnixListener::seatsFreed()
+{
+    m_wasServed = false;
+    setAccepting(true);
+}
+
 void UnixListener::rest()
 {
-    m_notifier->setEnabled(false);
-    m_retry.start();
+    setAccepting(false);
+    m_retry.start(kRestMs, this);
+}
+
+void UnixListener::timerEvent(QTimerEvent *event)
+{
+    if (event->timerId() != m_retry.timerId())
+        return QObject::timerEvent(event);
+    m_retry.stop();
+    setAccepting(true);
 }
 
 void UnixListener::acceptClients()
 {
+    const QPointer<UnixListener> alive(this);
     for (int turn = 0; turn < kAcceptsPerTurn; ++turn) {
-        if (m_clients >= m_maxClients) {
-            m_notifier->setEnabled(false); // a client that leaves wakes us
-            return;
+        if (m_clients >= m_maxClients)
+            return setAccepting(false); // a client that leaves wakes us
+        if (m_budget && m_budget->isFull()) {
+            m_budget->wait(*this, m_wasServed);
+            return setAccepting(false);
         }
         UniqueFd client(::accept4(m_fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!client.isValid()) {
@@ -149,20 +178,20 @@ void UnixListener::acceptClients()
         const Result<Peer> peer = peerOf(client.get());
         if (!peer)
             continue;
-        if (!m_sendQueue)
-            m_sendQueue = std::make_shared<SendQueue>();
-        const QPointer<FrameSocket> socket(new FrameSocket(std::move(client), *peer, m_sendQueue, this));
+        const QPointer<FrameSocket> socket(new FrameSocket(std::move(client), *peer, m_loop, this));
+        if (m_budget)
+            socket->m_seat = m_budget->take();
+        m_wasServed = true;
         ++m_clients;
         connect(socket.data(), &QObject::destroyed, this, [this] {
             --m_clients;
-            if (m_notifier && !m_notifier->isEnabled())
-                m_notifier->setEnabled(true);
+            setAccepting(true);
         });
         Q_EMIT clientConnected(socket);
         // Most clients have written their request by now.
         if (socket && socket->isOpen())
-            socket->handleReadable();
-        if (!m_fd.isValid())
+            socket->socketReadable();
+        if (!alive || !m_fd.isValid())
             return;
     }
 }

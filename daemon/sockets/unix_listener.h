@@ -6,11 +6,12 @@
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "daemon/sockets/client_budget.h"
 #include "daemon/sockets/frame_socket.h"
+#include "daemon/sockets/socket_loop.h"
 
+#include <QBasicTimer>
 #include <QObject>
-#include <QSocketNotifier>
-#include <QTimer>
 
 #include <memory>
 #include <string>
@@ -19,16 +20,21 @@
 
 namespace cortexfs::sockets {
 
-class UnixListener : public QObject {
+class UnixListener : public QObject, private SocketHandler, private ClientBudget::Waiter {
     Q_OBJECT
 public:
-    // Clients at the same time; further ones wait in the backlog.
-    explicit UnixListener(int maxClients = 4096, QObject *parent = nullptr);
+    static constexpr int kMaxClients = 4096;
+
+    // Clients at the same time; further ones wait in the backlog, as those for whom `budget` (when there is one) has no
+    // seat. A process with many listeners gives all of them the same `loop`, and so to their clients; without one this
+    // makes its own when it listens.
+    explicit UnixListener(int maxClients = kMaxClients, QObject *parent = nullptr,
+                          std::shared_ptr<SocketLoop> loop = {}, std::shared_ptr<ClientBudget> budget = {});
     ~UnixListener() override;
 
     // Binds under a temporary name and renames it into place, so that the path never exists without a listener and a
     // dead socket left by a crash is replaced. EADDRINUSE when somebody listens there now; EEXIST when something that is
-    // no socket is there; ENAMETOOLONG past 107 bytes.
+    // no socket is there; ENAMETOOLONG past 107 bytes; EMFILE and the like.
     Result<void> listen(const std::string &path, mode_t mode);
     // Stops accepting and removes the path if it is still ours. Clients stay.
     void close();
@@ -40,19 +46,31 @@ Q_SIGNALS:
     // The receiver owns the client (take it with setParent or deleteLater on closed()).
     void clientConnected(cortexfs::sockets::FrameSocket *client);
 
+protected:
+    void timerEvent(QTimerEvent *event) override;
+
 private:
+    void socketReadable() override { acceptClients(); }
+    void socketWritable() override {}
+    void socketHungUp() override {} // a listening socket does not
+    void sendQueued() override {}
+    void deadlineReached() override {}
+    void seatsFreed() override;
     void acceptClients();
+    void setAccepting(bool isAccepting);
     void rest();
 
+    const std::shared_ptr<ClientBudget> m_budget;
+    std::shared_ptr<SocketLoop> m_loop;
+    SocketLoop::Key m_key = SocketLoop::kNoKey;
     UniqueFd m_fd;
     std::string m_path;
     ino_t m_inode = 0;
     int m_maxClients;
     int m_clients = 0;
     bool m_isOutOfResources = false;
-    std::shared_ptr<SendQueue> m_sendQueue; // made with the first client
-    std::unique_ptr<QSocketNotifier> m_notifier;
-    QTimer m_retry;
+    bool m_wasServed = false; // by the budget, since it last told us to go on
+    QBasicTimer m_retry;
 };
 
 } // namespace cortexfs::sockets

@@ -30,7 +30,7 @@ struct Pair {
             qFatal("socketpair");
         if (bufferBytes > 0)
             ::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bufferBytes, sizeof bufferBytes);
-        socket = new FrameSocket(UniqueFd(ends[0]), Peer{1, 2, 3}, std::make_shared<SendQueue>());
+        socket = new FrameSocket(UniqueFd(ends[0]), Peer{1, 2, 3}, *SocketLoop::create());
         client = RawClient(UniqueFd(ends[1]));
         QObject::connect(socket, &FrameSocket::frameReceived, socket, [this](std::string_view frame) {
             frames += std::string(frame) + "|";
@@ -455,7 +455,7 @@ void FrameSocketTest::aKilledPeer()
             ::pause();
     }
     ::close(ends[1]);
-    FrameSocket socket{UniqueFd(ends[0]), Peer{}, std::make_shared<SendQueue>()};
+    FrameSocket socket{UniqueFd(ends[0]), Peer{}, *SocketLoop::create()};
     int frames = 0;
     int closed = 0;
     QObject::connect(&socket, &FrameSocket::frameReceived, &socket, [&](std::string_view) { ++frames; });
