@@ -5,8 +5,9 @@
 // not read either once kMostUnsent wait for it, so that it cannot fill our memory. Qt's QLocalSocket would do the same with
 // three copies more; this is the hot path of every run.
 //
-// An idle one costs about 1 KiB of memory, its slot in the loop and two connected signals included: no notifier, no timer, no buffers (a read
-// buffer is there only while a frame is half read, one for sending of more than 1 KiB only while something is unsent).
+// An idle one costs about 1 KiB of memory, its slot in the loop and two connected signals included: no notifier, no timer,
+// no buffers (one for reading is there only while a frame is half read, one for sending of more than 1 KiB only while
+// something is unsent).
 #pragma once
 
 #include "common/base/limits.h"

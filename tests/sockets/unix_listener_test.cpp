@@ -1,5 +1,6 @@
 #include "daemon/sockets/unix_listener.h"
 #include "tests/common/test_strings.h"
+#include "tests/sockets/echo_server.h"
 #include "tests/sockets/raw_client.h"
 #include "tests/support/temp_dir.h"
 
@@ -9,67 +10,24 @@
 #include <list>
 #include <memory>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace cortexfs;
 using namespace cortexfs::sockets;
+using test::answers;
+using test::DescriptorLimit;
+using test::EchoServer;
 using test::RawClient;
 
 namespace {
-
-// Answers every frame with the same frame and lets clients go when they close.
-class EchoServer {
-public:
-    explicit EchoServer(int maxClients = 4096) : listener(maxClients)
-    {
-        QObject::connect(&listener, &UnixListener::clientConnected, &listener, [this](FrameSocket *socket) {
-            ++accepted;
-            lastPeer = socket->peer();
-            QObject::connect(socket, &FrameSocket::frameReceived, socket,
-                             [socket](std::string_view frame) { socket->send(std::string(frame) + "\n"); });
-            QObject::connect(socket, &FrameSocket::closed, socket, &QObject::deleteLater);
-        });
-    }
-    UnixListener listener;
-    int accepted = 0;
-    Peer lastPeer;
-};
-
-bool answers(RawClient &client)
-{
-    client.take();
-    if (!client.send("ping\n"))
-        return false;
-    return QTest::qWaitFor([&] { return client.received() == "ping\n"; }, 5000);
-}
 
 mode_t modeOf(const std::string &path)
 {
     struct stat info = {};
     return ::lstat(path.c_str(), &info) == 0 ? info.st_mode : 0;
 }
-
-// Puts the soft limit of descriptors back.
-class DescriptorLimit {
-public:
-    DescriptorLimit() { ::getrlimit(RLIMIT_NOFILE, &m_before); }
-    ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &m_before); }
-    DescriptorLimit(const DescriptorLimit &) = delete;
-    DescriptorLimit &operator=(const DescriptorLimit &) = delete;
-    void lower(rlim_t to)
-    {
-        rlimit limit = m_before;
-        limit.rlim_cur = to;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    void restore() { ::setrlimit(RLIMIT_NOFILE, &m_before); }
-
-private:
-    rlimit m_before = {};
-};
 
 } // namespace
 
