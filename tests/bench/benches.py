@@ -81,6 +81,16 @@ def rpc(bench):
                      lambda: bench.client.requests(bench.yardsticks.socket, request))
 
 
+def sockets(bench):
+    """The smallest round trip over the control socket, of one client and of many, against epoll and RapidJSON alone."""
+    request = json.dumps({"op": "bench.none", "id": "1"})
+    with Pinned(bench.cortexd.pid, bench.yardsticks.ping.pid):
+        for name, busy, quiet in [("sockets.1-client", 1, 0), ("sockets.200-clients", 200, 0),
+                                  ("sockets.1-client-beside-500-quiet", 1, 500)]:
+            bench.paired(name, "round trips/s", lambda: bench.client.pings(bench.cortexd.control, busy, quiet, request),
+                         lambda: bench.client.pings(bench.yardsticks.ping_socket, busy, quiet, request), least=0.5)
+
+
 def start(bench):
     """From exec to the ready line."""
     for name, files, models, most in [("start.empty", 0, 0, 60), ("start.50-files-of-200-models", 50, 200, 200)]:
@@ -128,6 +138,6 @@ def route(bench):
     bench.report.line("route.10000-rules", milliseconds, "ms", most=1)
 
 
-ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "start": start, "ctx": ctx, "chat": chat,
+ALL = {"fs": fs, "listing": listing, "exec": exec_, "rpc": rpc, "sockets": sockets, "start": start, "ctx": ctx, "chat": chat,
        "streams": streams, "route": route}
 BY_NAME_ONLY = {"gateway": gateway}

@@ -97,6 +97,10 @@ class Client:
     def requests(self, socket, request):
         return float(output(Pinned.prefix + [self.build.yardstick("rpc_client"), socket, self.seconds, request])[0])
 
+    def pings(self, socket, busy, quiet, request):
+        command = [self.build.yardstick("ping_client"), socket, self.seconds, str(busy), str(quiet), request]
+        return float(output(Pinned.prefix + command)[0])
+
     def spawn(self, command, count=60, env=None):
         """Median wall time of one run in microseconds."""
         return float(output(Pinned.prefix + [self.build.yardstick("spawn"), str(count), *command], env=env)[0])

@@ -140,8 +140,10 @@ class Yardsticks:
     def __init__(self, build, timeout):
         self.directory = Directory()
         self.socket = str(self.directory.path / "echo.sock")
+        self.ping_socket = str(self.directory.path / "ping.sock")
         self.mount = self.directory.make("fuse")
         self.echo = Process([build.yardstick("echo_server"), self.socket], "echo_server")
+        self.ping = Process([build.yardstick("ping_server"), self.ping_socket], "ping_server")
         self.fuse = Process([build.yardstick("fuse_server"), str(self.mount), str(timeout)], "fuse_server")
 
     def path(self, below):
@@ -153,6 +155,7 @@ class Yardsticks:
     def __exit__(self, *_):
         self.fuse.stop()
         self.echo.stop()
+        self.ping.stop()
         self.directory.remove()
 
 
