@@ -5,7 +5,7 @@
 #include "common/base/files.h"
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
+#include "daemon/identity/credentials.h"
 #include "daemon/fs/nodes/tree.h"
 #include "tests/fs/fs_fixture.h"
 

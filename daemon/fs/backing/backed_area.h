@@ -5,7 +5,7 @@
 
 #include "daemon/fs/backing/backed_file.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
+#include "daemon/identity/credentials.h"
 #include "daemon/fs/tree/area.h"
 #include "daemon/fs/tree/area_context.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "daemon/fs/tree/attributes.h"
-#include "daemon/fs/tree/caller.h"
+#include "daemon/identity/caller.h"
 #include "daemon/fs/tree/entry.h"
 #include "daemon/fs/tree/errno_or.h"
 #include "daemon/fs/tree/invalidation.h"

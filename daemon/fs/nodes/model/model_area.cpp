@@ -2,7 +2,7 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "daemon/fs/backing/credentials.h"
+#include "daemon/identity/credentials.h"
 #include "daemon/fs/tree/text_file.h"
 
 #include <cerrno>
