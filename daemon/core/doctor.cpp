@@ -51,6 +51,13 @@ void checkLimits(const Runtime &runtime, std::vector<DoctorCheck> &checks)
     }
 }
 
+// What a crash had left, and was put in order: said so that nobody wonders about a run that ended with EINTR.
+void checkSessions(const sessions::SessionRegistry &sessions, std::vector<DoctorCheck> &checks)
+{
+    for (const std::string &repair : sessions.repairs())
+        checks.push_back({"sessions", "warning", repair, ""});
+}
+
 // An invalid provider file can be opened by its name.
 std::string hintFor(const Problem &problem)
 {
@@ -100,10 +107,11 @@ void checkRoute(const providers::RouteEgress::Check &route, std::vector<DoctorCh
 
 } // namespace
 
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route)
+std::vector<DoctorCheck> runDoctor(const OperationContext &context, const providers::RouteEgress::Check &route)
 {
+    Runtime &runtime = context.runtime;
     std::vector<DoctorCheck> checks;
-    checks.push_back(checkMount(runtime, isMounted));
+    checks.push_back(checkMount(runtime, context.isMounted()));
     checks.push_back(checkDisk(runtime));
     checkSecretsDirectory(runtime, checks);
     for (const std::string &warning : runtime.config().warnings)
@@ -111,6 +119,9 @@ std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const provi
     checkLimits(runtime, checks);
     for (const Problem &problem : runtime.problems())
         checks.push_back({problem.where, "error", problem.error.text(), hintFor(problem)});
+    for (const Problem &problem : context.socketProblems())
+        checks.push_back({problem.where, "error", problem.error.text(), "choose a shorter runtime directory, then: ctx refresh"});
+    checkSessions(context.sessions, checks);
     checkRoute(route, checks);
     checkProviders(runtime, checks);
     return checks;

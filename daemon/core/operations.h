@@ -6,6 +6,7 @@
 #include "daemon/control/control_server.h"
 #include "daemon/core/runtime.h"
 #include "daemon/providers/route/route_egress.h"
+#include "daemon/sessions/session_registry.h"
 
 #include <functional>
 
@@ -19,6 +20,8 @@ struct OperationContext {
     std::function<bool()> isMounted;
     std::function<std::uint64_t()> fuseRequests;
     std::int64_t startedAtMs; // monotonic
+    const sessions::SessionRegistry &sessions;
+    std::function<std::vector<Problem>()> socketProblems;
 };
 
 void registerOperations(control::ControlServer &server, const OperationContext &context);
@@ -29,6 +32,6 @@ struct DoctorCheck {
     std::string message;
     std::string hint; // what to do, or empty
 };
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route);
+std::vector<DoctorCheck> runDoctor(const OperationContext &context, const providers::RouteEgress::Check &route);
 
 } // namespace cortexfs

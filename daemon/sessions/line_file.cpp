@@ -16,9 +16,9 @@ constexpr std::size_t kBlock = 64 * limits::kKiB;
 constexpr mode_t kMode = 0600;
 } // namespace
 
-Result<std::unique_ptr<LineFile>> DiskLineFile::open(int directory, const char *name)
+Result<std::unique_ptr<LineFile>> DiskLineFile::openWith(int directory, const char *name, int flags)
 {
-    UniqueFd fd(::openat(directory, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kMode));
+    UniqueFd fd(::openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kMode));
     if (!fd.isValid())
         return errors::fromErrno(errno, name);
     struct stat info = {};
@@ -27,6 +27,27 @@ Result<std::unique_ptr<LineFile>> DiskLineFile::open(int directory, const char *
     if (!S_ISREG(info.st_mode))
         return errors::invalid(std::string(name) + ": not a regular file");
     return std::unique_ptr<LineFile>(new DiskLineFile(std::move(fd), static_cast<std::uint64_t>(info.st_size)));
+}
+
+Result<std::unique_ptr<LineFile>> DiskLineFile::open(int directory, const char *name)
+{
+    return openWith(directory, name, O_RDWR | O_APPEND | O_CREAT);
+}
+
+Result<std::unique_ptr<LineFile>> DiskLineFile::openExisting(int directory, const char *name)
+{
+    Result<std::unique_ptr<LineFile>> file = openWith(directory, name, O_RDONLY);
+    if (!file)
+        return file;
+    auto &lines = static_cast<DiskLineFile &>(**file);
+    // A line that is being written is not there yet.
+    const std::uint64_t from = lines.m_size - std::min<std::uint64_t>(lines.m_size, limits::kFrame);
+    const Result<std::string> end = lines.read(from, limits::kFrame);
+    if (!end)
+        return end.error();
+    const std::size_t last = end->rfind('\n');
+    lines.m_size = last == std::string::npos ? 0 : from + last + 1;
+    return file;
 }
 
 Result<void> DiskLineFile::append(std::string_view lines)

@@ -25,10 +25,12 @@ public:
     virtual Result<std::string> read(std::uint64_t offset, std::size_t count) const = 0;
 };
 
-// `fd` is open for reading and appending.
 class DiskLineFile : public LineFile {
 public:
+    // For reading and appending; made with 0600 where it is missing. Links are not followed.
     static Result<std::unique_ptr<LineFile>> open(int directory, const char *name);
+    // For reading; ends with the last whole line that is there now.
+    static Result<std::unique_ptr<LineFile>> openExisting(int directory, const char *name);
     std::uint64_t size() const override { return m_size; }
     Result<void> append(std::string_view lines) override;
     Result<void> sync() override;
@@ -36,6 +38,7 @@ public:
     Result<std::string> read(std::uint64_t offset, std::size_t count) const override;
 
 private:
+    static Result<std::unique_ptr<LineFile>> openWith(int directory, const char *name, int flags);
     DiskLineFile(UniqueFd fd, std::uint64_t size) : m_fd(std::move(fd)), m_size(size) {}
     UniqueFd m_fd;
     std::uint64_t m_size;

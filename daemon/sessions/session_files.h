@@ -111,8 +111,15 @@ struct SessionSummary {
 // Newest use first, at most `most`; `hasMore` when there are others. An object without sessions has an empty list.
 Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, const SessionKey &object,
                                                  const SessionUser &user, std::size_t most, bool &hasMore);
-// A file of a session for reading: messages.jsonl, events.jsonl, latest.md. ENOENT.
-Result<UniqueFd> openForReading(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
-                                const char *name);
+// A file of lines of a session as it is now, for reading: messages.jsonl, events.jsonl. ENOENT.
+Result<std::unique_ptr<LineFile>> openForReading(const SessionPlace &place, const SessionKey &key,
+                                                 const SessionUser &user, const char *name);
+// latest.md. ENOENT; EMSGSIZE over `most` bytes.
+Result<std::string> readLatest(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
+                               std::size_t most);
+
+// Who keeps the sessions of a space: its owner, for all who may write there. ENOENT no such space; EACCES, EROFS when the
+// caller may not write.
+Result<SessionUser> keeperOfSpace(const SessionPlace &place, const std::string &space, const SessionUser &caller);
 
 } // namespace cortexfs::sessions

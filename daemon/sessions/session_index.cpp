@@ -168,7 +168,7 @@ Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, cons
         Result<UniqueFd> index = openBelow(sessions->get(), "index", OpenMode::Existing);
         if (!index)
             return index.error().number() == ENOENT ? Result<void>() : index.error();
-        Result<std::unique_ptr<LineFile>> list = DiskLineFile::open(index->get(), "list");
+        Result<std::unique_ptr<LineFile>> list = DiskLineFile::openExisting(index->get(), "list");
         if (!list)
             return list.error();
         return forEachUse(**list, [&](std::string_view name, std::string_view) {
@@ -189,23 +189,55 @@ Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, cons
     return summaries;
 }
 
-Result<UniqueFd> openForReading(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
-                                const char *name)
+namespace {
+
+// Runs `job` with the directory of a session, as its user.
+Result<void> inSession(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
+                       const std::function<Result<void>(int directory)> &job)
 {
     Result<UniqueFd> sessions = openSessions(place, key, user, OpenMode::Existing);
     if (!sessions)
         return sessions.error();
-    UniqueFd file;
-    const Result<void> opened = asUser(user, [&]() -> Result<void> {
+    return asUser(user, [&]() -> Result<void> {
         Result<UniqueFd> directory = openBelow(sessions->get(), key.name, OpenMode::Existing);
         if (!directory)
             return directory.error();
-        file = UniqueFd(::openat(directory->get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-        return file.isValid() ? Result<void>() : errors::fromErrno(errno, name);
+        return job(directory->get());
+    });
+}
+
+} // namespace
+
+Result<std::unique_ptr<LineFile>> openForReading(const SessionPlace &place, const SessionKey &key,
+                                                 const SessionUser &user, const char *name)
+{
+    std::unique_ptr<LineFile> file;
+    const Result<void> opened = inSession(place, key, user, [&](int directory) -> Result<void> {
+        Result<std::unique_ptr<LineFile>> lines = DiskLineFile::openExisting(directory, name);
+        if (!lines)
+            return lines.error();
+        file = std::move(*lines);
+        return {};
     });
     if (!opened)
         return opened.error();
     return file;
+}
+
+Result<std::string> readLatest(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
+                               std::size_t most)
+{
+    std::string text;
+    const Result<void> read = inSession(place, key, user, [&](int directory) -> Result<void> {
+        Result<std::string> latest = files::readRegularAt(directory, "latest.md", most);
+        if (!latest)
+            return latest.error();
+        text = std::move(*latest);
+        return {};
+    });
+    if (!read)
+        return read.error();
+    return text;
 }
 
 } // namespace cortexfs::sessions

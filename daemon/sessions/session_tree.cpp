@@ -133,6 +133,25 @@ Result<UniqueFd> openSessions(const SessionPlace &place, const SessionKey &key, 
     return current;
 }
 
+Result<SessionUser> keeperOfSpace(const SessionPlace &place, const std::string &space, const SessionUser &caller)
+{
+    const std::string path = place.installedTree + "/shared/" + space;
+    struct stat info = {};
+    const Result<void> allowed = asUser(caller, [&]() -> Result<void> {
+        if (::fstatat(AT_FDCWD, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode))
+            return errors::notFound("no such space").withDetail("shared/" + space);
+        // access(2) with the identity that is assumed, which is not the process's.
+        const int probe = ::open(path.c_str(), O_WRONLY | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
+        if (probe < 0)
+            return errors::fromErrno(errno, "shared/" + space);
+        ::close(probe);
+        return {};
+    });
+    if (!allowed)
+        return allowed.error();
+    return SessionUser{info.st_uid, info.st_gid};
+}
+
 Result<void> publishAt(int directory, const std::string &name, std::string_view text)
 {
     // One writer holds the session, so one name will do; a leftover of a crash is written over.
