@@ -94,10 +94,11 @@ private:
     {
         ++m_openRequests;
         // A Responder may outlive this connection and be answered late, but once: its result or error ends the request.
-        const Responder responder(request.idJson, [connection = QPointer<Connection>(this)](std::string_view line, bool isLast) {
-            if (connection)
-                connection->answer(line, isLast);
-        });
+        const Responder responder(request.idJson,
+                                  [connection = QPointer<Connection>(this)](std::string_view line, bool isLast) {
+                                      if (connection)
+                                          connection->answer(line, isLast);
+                                  });
         const auto it = m_server.m_operations.find(request.op);
         if (it == m_server.m_operations.end()) {
             return responder.error(errors::invalid("unknown op: " + logging::escapeControl(request.op.substr(0, 64))));

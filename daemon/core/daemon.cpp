@@ -131,11 +131,11 @@ Result<void> Daemon::bringUp()
 // Before the control socket listens: whoever sees the daemon ready finds every socket listening.
 void Daemon::openSessions()
 {
-    m_modelSockets = std::make_unique<sessions::ModelSockets>(
-        m_options.places, *m_sessions, [this](const std::string &path) {
-            if (m_fs)
-                m_fs->entryChanged(path);
-        });
+    m_modelSockets = std::make_unique<sessions::ModelSockets>(m_options.places, *m_sessions,
+                                                              [this](const std::string &path) {
+                                                                  if (m_fs)
+                                                                      m_fs->entryChanged(path);
+                                                              });
     m_modelSockets->follow(*m_runtime->snapshot().load()->catalog);
     connect(m_runtime.get(), &Runtime::snapshotChanged, this,
             [this](const auto &, const auto &after) { m_modelSockets->follow(*after->catalog); });

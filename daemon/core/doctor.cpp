@@ -120,7 +120,8 @@ std::vector<DoctorCheck> runDoctor(const OperationContext &context, const provid
     for (const Problem &problem : runtime.problems())
         checks.push_back({problem.where, "error", problem.error.text(), hintFor(problem)});
     for (const Problem &problem : context.socketProblems())
-        checks.push_back({problem.where, "error", problem.error.text(), "choose a shorter runtime directory, then: ctx refresh"});
+        checks.push_back(
+            {problem.where, "error", problem.error.text(), "choose a shorter runtime directory, then: ctx refresh"});
     checkSessions(context.sessions, checks);
     checkRoute(route, checks);
     checkProviders(runtime, checks);

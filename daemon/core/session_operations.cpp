@@ -222,12 +222,12 @@ sessions::Answerer modelAnswerer(models::ModelService &models, const SnapshotCel
 
 void registerSessionOperations(control::ControlServer &server, sessions::SessionRegistry &registry)
 {
-    server.addHandler("session.list", Authority::Anyone, [&registry](const Request &request, const Responder &responder) {
-        handleList(registry, request, responder);
-    });
-    server.addHandler("session.show", Authority::Anyone, [&registry](const Request &request, const Responder &responder) {
-        handleShow(registry, request, responder);
-    });
+    server.addHandler(
+        "session.list", Authority::Anyone,
+        [&registry](const Request &request, const Responder &responder) { handleList(registry, request, responder); });
+    server.addHandler(
+        "session.show", Authority::Anyone,
+        [&registry](const Request &request, const Responder &responder) { handleShow(registry, request, responder); });
 }
 
 } // namespace cortexfs

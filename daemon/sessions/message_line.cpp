@@ -95,8 +95,8 @@ Result<UserInput> readInput(const json::Value &input)
     } else {
         return errors::invalid(input.isMissing() ? "input: missing" : "input: neither a string nor a list of parts");
     }
-    const Result<json::Document> document = json::parse("{\"messages\":[{\"role\":\"user\",\"content\":" + out.contentJson
-                                                        + "}]}");
+    const Result<json::Document> document = json::parse(
+        "{\"messages\":[{\"role\":\"user\",\"content\":" + out.contentJson + "}]}");
     if (!document)
         return document.error();
     Result<models::Conversation> conversation = models::readConversation(document->root());
@@ -123,10 +123,7 @@ std::optional<StoredRequest> readUserLine(std::string_view line)
                          std::string(root["run"].stringOr("")), root["content"].toJson()};
 }
 
-std::optional<std::uint64_t> idOfLine(std::string_view line)
-{
-    return parseEventId(valueNearStart(line, "\"id\":\""));
-}
+std::optional<std::uint64_t> idOfLine(std::string_view line) { return parseEventId(valueNearStart(line, "\"id\":\"")); }
 
 std::string_view runOfLine(std::string_view line) { return valueNearStart(line, "\"run\":\""); }
 

@@ -107,10 +107,11 @@ private:
         case SocketRequest::Op::Resume:
             return session.resume(request, newReader(SessionReader::Kind::Resume, request.id));
         case SocketRequest::Op::Cancel:
-            return session.cancel(request.id, [self = QPointer<Connection>(this), id = request.id](Result<std::string> run) {
-                if (self)
-                    self->answer(run ? acceptedLine(id, *run) : errorLine(id, false, run.error()));
-            });
+            return session.cancel(
+                request.id, [self = QPointer<Connection>(this), id = request.id](Result<std::string> run) {
+                    if (self)
+                        self->answer(run ? acceptedLine(id, *run) : errorLine(id, false, run.error()));
+                });
         case SocketRequest::Op::Status:
             return session.status([self = QPointer<Connection>(this), request](Result<Session::Status> status) {
                 if (self)
@@ -147,7 +148,12 @@ private:
     static std::string acceptedLine(const std::string &id, const std::string &run)
     {
         json::Writer writer;
-        writer.beginObject().field("type", "accepted").field("op", "cancel").field("id", id).field("run", run).endObject();
+        writer.beginObject()
+            .field("type", "accepted")
+            .field("op", "cancel")
+            .field("id", id)
+            .field("run", run)
+            .endObject();
         return writer.take() + "\n";
     }
 

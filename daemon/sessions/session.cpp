@@ -366,9 +366,7 @@ void Session::noteContent(const abi::Event &event)
         live.text.clear();
         live.reasoning.clear();
         break;
-    case abi::EventType::ToolCall:
-        live.answer.calls.push_back({event.callId, event.name, event.arguments});
-        break;
+    case abi::EventType::ToolCall: live.answer.calls.push_back({event.callId, event.name, event.arguments}); break;
     default: break;
     }
 }

@@ -61,7 +61,10 @@ public:
     };
     void status(std::function<void(Result<Status>)> done);
     // Opens it, so that what a crash left is repaired.
-    void open() { whenOpen(OpenMode::Existing, [](const Result<void> &) {}); }
+    void open()
+    {
+        whenOpen(OpenMode::Existing, [](const Result<void> &) {});
+    }
     // Ends the live run and drops what waits.
     void cancelAll();
 

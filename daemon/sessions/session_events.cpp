@@ -32,14 +32,14 @@ void Session::findEvent(std::uint64_t after, QObject *context, std::function<voi
         [files = m_files, after]() -> Result<std::uint64_t> {
             // From the end: most readers want what is new.
             std::uint64_t first = files->events().size();
-            const Result<void> read = forEachLineBackwards(
-                files->events(), [&](std::string_view line, std::uint64_t offset) {
-                    const std::optional<std::uint64_t> id = idOfLine(line);
-                    if (id && *id <= after)
-                        return false;
-                    first = offset;
-                    return true;
-                });
+            const Result<void> read = forEachLineBackwards(files->events(),
+                                                           [&](std::string_view line, std::uint64_t offset) {
+                                                               const std::optional<std::uint64_t> id = idOfLine(line);
+                                                               if (id && *id <= after)
+                                                                   return false;
+                                                               first = offset;
+                                                               return true;
+                                                           });
             if (!read)
                 return read.error();
             return first;

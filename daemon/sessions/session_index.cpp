@@ -25,7 +25,8 @@ constexpr std::size_t kSparePart = 2;                     // lines a session, be
 std::string_view nameOf(std::string_view line) { return line.substr(line.find('\t') + 1); }
 
 // Names by their newest use, newest first, with that line.
-Result<void> forEachUse(const LineFile &list, const std::function<bool(std::string_view name, std::string_view line)> &visit)
+Result<void> forEachUse(const LineFile &list,
+                        const std::function<bool(std::string_view name, std::string_view line)> &visit)
 {
     std::set<std::string, std::less<>> seen;
     return forEachLineBackwards(list, [&](std::string_view line, std::uint64_t) {

@@ -17,11 +17,12 @@ constexpr std::size_t kMostRepairs = 32;
 } // namespace
 
 SessionRegistry::SessionRegistry(SessionPlace place, Answerer answerer, const Clock &clock, QObject *parent)
-    : QObject(parent), m_services{std::move(place), std::move(answerer), m_pool, clock, [this](const std::string &repair) {
-          if (m_repairs.size() == kMostRepairs)
-              m_repairs.erase(m_repairs.begin());
-          m_repairs.push_back(repair);
-      }}
+    : QObject(parent), m_services{std::move(place), std::move(answerer), m_pool, clock,
+                                  [this](const std::string &repair) {
+                                      if (m_repairs.size() == kMostRepairs)
+                                          m_repairs.erase(m_repairs.begin());
+                                      m_repairs.push_back(repair);
+                                  }}
 {
     m_pool.setMaxThreadCount(kThreads);
     m_sweep.setInterval(kSweepMs);

@@ -156,7 +156,8 @@ Result<void> publishAt(int directory, const std::string &name, std::string_view 
 {
     // One writer holds the session, so one name will do; a leftover of a crash is written over.
     const std::string temporary = ".cortexfs-tmp-" + name;
-    UniqueFd fd(::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+    UniqueFd fd(
+        ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
     if (!fd.isValid())
         return errors::fromErrno(errno, name);
     Result<void> written = files::writeAll(fd.get(), text);

@@ -15,8 +15,9 @@ constexpr std::size_t kShownWord = 64;
 constexpr std::size_t kPathBytes = 4096;
 
 const std::map<std::string_view, SocketRequest::Op> kOps = {
-    {"send", SocketRequest::Op::Send},     {"resume", SocketRequest::Op::Resume}, {"cancel", SocketRequest::Op::Cancel},
-    {"status", SocketRequest::Op::Status}, {"ping", SocketRequest::Op::Ping},     {"approve", SocketRequest::Op::Approve},
+    {"send", SocketRequest::Op::Send},     {"resume", SocketRequest::Op::Resume},
+    {"cancel", SocketRequest::Op::Cancel}, {"status", SocketRequest::Op::Status},
+    {"ping", SocketRequest::Op::Ping},     {"approve", SocketRequest::Op::Approve},
 };
 
 Error wrong(const char *key, const char *expected) { return errors::invalid(std::string(key) + ": not " + expected); }

@@ -15,13 +15,13 @@ namespace cortexfs::sessions {
 struct SocketRequest {
     enum class Op { Send, Resume, Cancel, Status, Ping, Approve };
     Op op = Op::Ping;
-    std::string id;               // of the request; empty where it may be absent and is
+    std::string id; // of the request; empty where it may be absent and is
     std::string session = "default";
-    std::optional<Scope> scope;   // as given
-    std::string space;            // of `shared`
-    std::string cwd;              // send; absolute, or empty
-    bool wantsApprovals = false;  // send, resume
-    UserInput input;              // send
+    std::optional<Scope> scope;       // as given
+    std::string space;                // of `shared`
+    std::string cwd;                  // send; absolute, or empty
+    bool wantsApprovals = false;      // send, resume
+    UserInput input;                  // send
     std::optional<std::string> after; // resume; the text as given
 };
 

@@ -5,8 +5,8 @@
 #include "common/base/files.h"
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/identity/credentials.h"
 #include "daemon/fs/nodes/tree.h"
+#include "daemon/identity/credentials.h"
 #include "tests/fs/fs_fixture.h"
 
 #include <atomic>
