@@ -1,5 +1,6 @@
 #include "daemon/sessions/object_socket.h"
 
+#include "common/base/limits.h"
 #include "daemon/sessions/session_tree.h"
 #include "daemon/sockets/program_names.h"
 
@@ -29,6 +30,7 @@ public:
           m_number(nextConnection())
     {
         socket->setParent(this);
+        socket->setStallLimit(limits::kStalledReaderMs);
         m_caller.uid = socket->peer().uid;
         m_caller.gid = socket->peer().gid;
         m_caller.pid = socket->peer().pid;
