@@ -355,7 +355,7 @@ void ObjectLink::lose(const Error &error, std::vector<LinkNews> &news)
 void ObjectLink::dropConnection()
 {
     m_fd.reset();
-    m_frames = {};
+    m_frames = jsonl::FrameReader();
     m_out.clear();
     m_sent = 0;
 }
