@@ -36,14 +36,14 @@ public:
 Q_SIGNALS:
     void connected();
     // Open requests go on by themselves; requestEnded says so when they cannot.
-    void connectionLost(const Error &error);
+    void connectionLost(const cortexfs::Error &error);
     // Each event once, in its order; replies and refusals too.
-    void eventReceived(const ObjectEvent &event);
+    void eventReceived(const cortexfs::object::ObjectEvent &event);
     // The text of a run's messages, each character once; textFinished() after the last one of a message.
     void textAppended(const std::string &run, const std::string &text);
     void textFinished(const std::string &run);
     void reasoningAppended(const std::string &run, const std::string &text);
-    void requestEnded(RequestKind kind, const std::string &id, const std::optional<Error> &error);
+    void requestEnded(cortexfs::object::RequestKind kind, const std::string &id, const std::optional<Error> &error);
 
 private:
     void handleTurn();
