@@ -43,7 +43,8 @@ Q_SIGNALS:
     void textAppended(const std::string &run, const std::string &text);
     void textFinished(const std::string &run);
     void reasoningAppended(const std::string &run, const std::string &text);
-    void requestEnded(cortexfs::object::RequestKind kind, const std::string &id, const std::optional<cortexfs::Error> &error);
+    void requestEnded(cortexfs::object::RequestKind kind, const std::string &id,
+                      const std::optional<cortexfs::Error> &error);
 
 private:
     void handleTurn();

@@ -114,7 +114,7 @@ Result<void> Daemon::bringUp()
     registerOperations(*m_control, OperationContext{*m_runtime, *m_models, *m_control, *m_egress,
                                                     [this] { return m_fs && m_fs->isMounted(); },
                                                     [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs,
-                                                    *m_sessions, [this] { return socketProblems(); }});
+                                                    [this] { return sessionFacts(); }});
     registerSessionOperations(*m_control, *m_sessions);
     if (m_options.withFuse) {
         if (Result<void> mounted = mount(); !mounted)
@@ -142,14 +142,16 @@ void Daemon::openSessions()
     m_sessions->repairUnfinished();
 }
 
-std::vector<Problem> Daemon::socketProblems() const
+SessionFacts Daemon::sessionFacts() const
 {
-    std::vector<Problem> problems;
+    SessionFacts facts;
+    facts.liveRuns = m_sessions->liveRuns();
+    facts.repairs = m_sessions->repairs();
     if (m_modelSockets) {
         for (const auto &[path, error] : m_modelSockets->faults())
-            problems.push_back({path, error});
+            facts.sockets.push_back({path, error});
     }
-    return problems;
+    return facts;
 }
 
 Result<void> Daemon::mount()

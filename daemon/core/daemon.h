@@ -5,6 +5,7 @@
 #include "common/base/places.h"
 #include "daemon/control/control_server.h"
 #include "daemon/core/instance_lock.h"
+#include "daemon/core/operations.h"
 #include "daemon/core/runner_path.h"
 #include "daemon/core/runtime.h"
 #include "daemon/fs/session.h"
@@ -54,7 +55,7 @@ private:
     Result<void> prepareDirectories();
     Result<void> mount();
     void openSessions();
-    std::vector<Problem> socketProblems() const;
+    SessionFacts sessionFacts() const;
     bool isBusy() const { return m_control->liveExecutions() > 0 || m_sessions->liveRuns() > 0; }
     void takeDownWhenIdle();
     void takeDown();

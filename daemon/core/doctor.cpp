@@ -51,10 +51,14 @@ void checkLimits(const Runtime &runtime, std::vector<DoctorCheck> &checks)
     }
 }
 
-// What a crash had left, and was put in order: said so that nobody wonders about a run that ended with EINTR.
-void checkSessions(const sessions::SessionRegistry &sessions, std::vector<DoctorCheck> &checks)
+void checkSessions(const SessionFacts &facts, std::vector<DoctorCheck> &checks)
 {
-    for (const std::string &repair : sessions.repairs())
+    for (const Problem &problem : facts.sockets) {
+        checks.push_back({problem.where, "error", "no conversations: " + problem.error.text(),
+                          problem.error.number() == ENAMETOOLONG ? "start cortexd with a shorter --runtime" : ""});
+    }
+    // Put in order already; said so that nobody wonders about a run that ended with EINTR.
+    for (const std::string &repair : facts.repairs)
         checks.push_back({"sessions", "warning", repair, ""});
 }
 
@@ -119,10 +123,7 @@ std::vector<DoctorCheck> runDoctor(const OperationContext &context, const provid
     checkLimits(runtime, checks);
     for (const Problem &problem : runtime.problems())
         checks.push_back({problem.where, "error", problem.error.text(), hintFor(problem)});
-    for (const Problem &problem : context.socketProblems())
-        checks.push_back(
-            {problem.where, "error", problem.error.text(), "choose a shorter runtime directory, then: ctx refresh"});
-    checkSessions(context.sessions, checks);
+    checkSessions(context.sessionFacts(), checks);
     checkRoute(route, checks);
     checkProviders(runtime, checks);
     return checks;

@@ -49,7 +49,7 @@ void handleStatus(const OperationContext &context, const Responder &responder)
     writer.field("uptime_ms", systemClock().monotonicMs() - context.startedAtMs);
     writer.field("providers", count(context.runtime.providers().providers.size()));
     writer.field("models", count(catalog->models().size()));
-    writer.field("runs", context.server.liveExecutions() + context.sessions.liveRuns());
+    writer.field("runs", context.server.liveExecutions() + context.sessionFacts().liveRuns);
     writeProblems(writer, context.runtime.problems());
     respond(responder, writer);
 }

@@ -6,11 +6,19 @@
 #include "daemon/control/control_server.h"
 #include "daemon/core/runtime.h"
 #include "daemon/providers/route/route_egress.h"
-#include "daemon/sessions/session_registry.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace cortexfs {
+
+// What status and doctor say of conversations.
+struct SessionFacts {
+    int liveRuns = 0;
+    std::vector<Problem> sockets;     // that should listen and do not
+    std::vector<std::string> repairs; // what crashes had left, since the start
+};
 
 struct OperationContext {
     Runtime &runtime;
@@ -20,8 +28,7 @@ struct OperationContext {
     std::function<bool()> isMounted;
     std::function<std::uint64_t()> fuseRequests;
     std::int64_t startedAtMs; // monotonic
-    const sessions::SessionRegistry &sessions;
-    std::function<std::vector<Problem>()> socketProblems;
+    std::function<SessionFacts()> sessionFacts = [] { return SessionFacts(); };
 };
 
 void registerOperations(control::ControlServer &server, const OperationContext &context);
