@@ -61,9 +61,10 @@
 //                   that is no address does not match and is named in warnings
 //   provider.test {name, model?} -> model ok:BOOL transport slot rule status:N first_token_ms total_ms
 //                                   error:{code,message}?  (a failed test is a result, not an error)
-//   session.list {object:"model/P/M", shared:SPACE?, uid?, limit=50} ->
-//                   sessions:[{session,state,created_at,updated_at,cwd}] more:BOOL       newest use first; of the caller, or
-//                   of `uid` when root asks
+//   session.list {object:"model/P/M", shared:SPACE?, uid?, limit=50, after?:SESSION} ->
+//                   sessions:[{session,state,created_at,updated_at,cwd}]   newest use first; of the caller, or of `uid`
+//                   when root asks
+//                   more:BOOL    true: ask again with `after` = the last name; a page has at most a thousand
 //   session.show {object, session="default", shared?, uid?, what:"messages"|"events"|"output", limit?}
 //                   Stream of {"id":ID,"type":"line","line":{...}}, oldest first, the newest `limit` of them; then
 //                   {"id":ID,"type":"result","lines":N}. For output no stream, result with text:TEXT (of latest.md).

@@ -19,7 +19,7 @@ using sessions::SessionUser;
 
 constexpr std::string_view kModelClass = "model/";
 constexpr std::int64_t kListed = 50;
-constexpr std::int64_t kMostListedSessions = 1000; // so that the answer fits into a frame
+constexpr std::int64_t kMostListedSessions = 1000;
 constexpr std::size_t kMostShown = 4 * limits::kMiB;
 constexpr std::size_t kLatestBytes = limits::kFrame / 2;
 
@@ -84,11 +84,6 @@ Result<std::int64_t> limitOf(const Request &request, std::int64_t fallback, std:
     return std::min(*number, most);
 }
 
-struct Listing {
-    std::vector<sessions::SessionSummary> sessions;
-    bool hasMore = false;
-};
-
 void handleList(sessions::SessionRegistry &registry, const Request &request, const Responder &responder)
 {
     const Result<Target> target = targetOf(request);
@@ -100,29 +95,24 @@ void handleList(sessions::SessionRegistry &registry, const Request &request, con
     std::make_shared<sessions::Strand>(registry.pool())
         ->run(
             &registry,
-            [place = registry.place(), target = *target, most = *most]() -> Result<Listing> {
+            [place = registry.place(), target = *target, after = request.text("after"),
+             most = *most]() -> Result<sessions::SessionPage> {
                 const Result<SessionUser> user = readerOf(place, target);
                 if (!user)
                     return user.error();
-                Listing listing;
-                auto found = sessions::listSessions(place, target.key, *user, static_cast<std::size_t>(most),
-                                                    listing.hasMore);
-                if (!found)
-                    return found.error();
-                listing.sessions = std::move(*found);
-                return listing;
+                return sessions::listSessions(place, target.key, *user, after, static_cast<std::size_t>(most));
             },
-            [responder](Result<Listing> listing) {
-                if (!listing)
-                    return responder.error(listing.error());
+            [responder](Result<sessions::SessionPage> page) {
+                if (!page)
+                    return responder.error(page.error());
                 json::Writer writer = openObject();
                 writer.key("sessions").beginArray();
-                for (const sessions::SessionSummary &session : listing->sessions) {
+                for (const sessions::SessionSummary &session : page->sessions) {
                     writer.beginObject().field("session", session.session).field("state", session.state);
                     writer.field("created_at", session.createdAt).field("updated_at", session.updatedAt);
                     writer.field("cwd", session.cwd).endObject();
                 }
-                writer.endArray().field("more", listing->hasMore);
+                writer.endArray().field("more", page->hasMore);
                 respond(responder, writer);
             });
 }

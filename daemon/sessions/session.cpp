@@ -26,13 +26,16 @@ Session::~Session() = default;
 bool Session::isIdle() const
 {
     return !m_live && m_turns.empty() && m_readers.empty() && m_whenOpen.empty() && m_pendingLookups == 0
-           && m_state != State::Opening;
+           && m_state != State::Opening && m_strand->isIdle(); // a job holds the files, and with them the lock
 }
 
 // ---- opening ------------------------------------------------------------------------------------------------------
 
 void Session::whenOpen(OpenMode mode, std::function<void(const Result<void> &)> job)
 {
+    // Somebody may have removed it while it was loaded: the next request begins a new one.
+    if (m_state == State::Open && !m_live && !m_files->isThere())
+        closeFiles(errors::stale("the session was removed"));
     if (m_state == State::Open)
         return job({});
     m_whenOpen.push_back({mode, std::move(job)});
@@ -83,6 +86,17 @@ void Session::handleLoaded(Result<std::unique_ptr<SessionFiles>> files)
     if (!m_whenOpen.empty() && m_state == State::Closed)
         load();
     Q_EMIT changed();
+}
+
+// Whoever comes next opens them anew, which puts them in order. A reader in the middle of them cannot go on.
+void Session::closeFiles(const Error &why)
+{
+    m_state = State::Closed;
+    m_files.reset();
+    m_requests.clear();
+    m_unstored.clear();
+    for (SessionReader *reader : std::vector<SessionReader *>(m_readers))
+        reader->fail(why);
 }
 
 // ---- requests -----------------------------------------------------------------------------------------------------
@@ -247,18 +261,19 @@ void Session::startNext()
         Q_EMIT changed();
         return;
     }
-    if (!m_files->isThere()) {
-        // Somebody removed it while it was loaded: what waits begins a new one.
-        m_state = State::Closed;
-        m_files.reset();
-        whenOpen(OpenMode::Create, [this](const Result<void> &opened) {
-            for (const Turn &turn : opened ? std::deque<Turn>() : std::exchange(m_turns, {}))
+    // Open already, unless its files were let go of.
+    whenOpen(OpenMode::Create, [this](const Result<void> &opened) {
+        if (!opened) {
+            for (const Turn &turn : std::exchange(m_turns, {}))
                 refuse(turn, opened.error());
-            if (!m_live)
-                startNext();
-        });
-        return;
-    }
+        } else if (!m_live && !m_turns.empty()) {
+            beginTurn();
+        }
+    });
+}
+
+void Session::beginTurn()
+{
     m_live = std::make_unique<Live>();
     m_live->turn = std::move(m_turns.front());
     m_turns.pop_front();
@@ -461,26 +476,23 @@ void Session::handleCommitted(const Result<void> &outcome, const std::string &do
     if (outcome) {
         m_storedBytes += m_unstored.size() + doneLine.size();
         m_unstored.clear();
-        return endLive(doneLine);
+        broadcast(doneLine, true);
+        return endLive();
     }
     qCWarning(lcDaemon, "session %s of %s: %s", m_key.name.c_str(), m_key.object.c_str(),
               outcome.error().text().c_str());
-    // What is on the disk is put in order when the session is opened again.
     const std::string &run = m_live->turn.run;
     const std::string error = nextLine(abi::events::error(run, outcome.error()));
     broadcast(error, false);
     abi::Event done = abi::events::done(run, abi::RunStatus::Error);
     done.request = m_live->turn.request;
-    const std::string line = nextLine(done);
-    m_isBroken = true;
-    for (const Turn &turn : std::exchange(m_turns, {}))
-        refuse(turn, outcome.error());
-    endLive(line);
+    broadcast(nextLine(done), true);
+    closeFiles(outcome.error());
+    endLive();
 }
 
-void Session::endLive(std::string_view doneLine)
+void Session::endLive()
 {
-    broadcast(doneLine, true);
     m_live->run->disconnect(this);
     m_live->run.release()->deleteLater();
     m_live.reset();

@@ -84,8 +84,6 @@ public:
     void detach(SessionReader *reader);
     void updatePaused();
 
-    // Its files could not be written: it is opened anew for whoever comes next.
-    bool isBroken() const { return m_isBroken; }
     bool hasLiveRun() const { return m_live != nullptr; }
 
 Q_SIGNALS:
@@ -104,6 +102,7 @@ private:
     bool joinKnown(const Turn &turn);
     void enqueue(Turn turn);
     void startNext();
+    void beginTurn();
     void startRun(Result<std::vector<models::Message>> history);
     void handleEvent(const abi::Event &event);
     void noteContent(const abi::Event &event);
@@ -112,9 +111,10 @@ private:
     void flushEvents();
     void commit(abi::Event done);
     void handleCommitted(const Result<void> &outcome, const std::string &doneLine);
-    void endLive(std::string_view doneLine);
+    void endLive();
     void broadcast(std::string_view line, bool isLast);
     void refuse(const Turn &turn, const Error &error);
+    void closeFiles(const Error &why);
     std::string nextLine(abi::Event event);
 
     const SessionServices &m_services;
@@ -129,7 +129,6 @@ private:
         std::function<void(const Result<void> &)> job;
     };
     std::vector<Waiting> m_whenOpen;
-    bool m_isBroken = false;
 
     std::uint64_t m_lastId = 0;
     std::uint64_t m_storedBytes = 0; // of events.jsonl, as far as they are in the file

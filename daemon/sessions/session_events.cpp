@@ -27,6 +27,8 @@ void Session::detach(SessionReader *reader)
 
 void Session::findEvent(std::uint64_t after, QObject *context, std::function<void(Result<std::uint64_t>)> done)
 {
+    if (!m_files)
+        return done(errors::stale("the session was removed"));
     m_strand->run(
         context,
         [files = m_files, after]() -> Result<std::uint64_t> {
@@ -49,6 +51,8 @@ void Session::findEvent(std::uint64_t after, QObject *context, std::function<voi
 
 void Session::readEvents(std::uint64_t offset, QObject *context, std::function<void(Result<EventBlock>)> done)
 {
+    if (!m_files)
+        return done(errors::stale("the session was removed"));
     m_strand->run(
         context,
         [files = m_files, offset, end = m_storedBytes]() -> Result<EventBlock> {

@@ -57,13 +57,13 @@ Result<std::unique_ptr<SessionFiles>> SessionFiles::open(const SessionPlace &pla
     files->m_user = user;
     if (key.scope == Scope::Temp) {
         if (mode == OpenMode::Existing)
-            return errors::notFound("no such session").withDetail(key.name);
+            return openError(key, errors::fromErrno(ENOENT, key.name));
         files->m_messages = std::make_unique<MemoryLineFile>(limits::kTempSession);
         files->m_events = std::make_unique<MemoryLineFile>(limits::kTempSession);
         return files;
     }
     if (Result<void> opened = files->openOnDisk(place, mode); !opened)
-        return opened.error();
+        return openError(key, opened.error());
     if (Result<void> repaired = files->repair(); !repaired)
         return repaired.error();
     files->markActive(false);

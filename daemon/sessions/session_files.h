@@ -108,9 +108,14 @@ std::vector<std::pair<SessionKey, SessionUser>> unfinishedSessions(const Session
 struct SessionSummary {
     std::string session, state, createdAt, updatedAt, cwd;
 };
-// Newest use first, at most `most`; `hasMore` when there are others. An object without sessions has an empty list.
-Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, const SessionKey &object,
-                                                 const SessionUser &user, std::size_t most, bool &hasMore);
+struct SessionPage {
+    std::vector<SessionSummary> sessions;
+    bool hasMore = false;
+};
+// Newest use first, those behind the session `after` (all when it is empty), at most `most` and what fits into a frame. An
+// object without sessions has an empty page.
+Result<SessionPage> listSessions(const SessionPlace &place, const SessionKey &object, const SessionUser &user,
+                                 const std::string &after, std::size_t most);
 // A file of lines of a session as it is now, for reading: messages.jsonl, events.jsonl. ENOENT.
 Result<std::unique_ptr<LineFile>> openForReading(const SessionPlace &place, const SessionKey &key,
                                                  const SessionUser &user, const char *name);

@@ -9,18 +9,23 @@
 
 #include <QCryptographicHash>
 
+#include <algorithm>
+#include <mutex>
 #include <set>
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace cortexfs::sessions {
 
 namespace {
 
 constexpr std::uint64_t kCompactStep = 64 * limits::kKiB; // how often the list is looked through
-constexpr std::size_t kSparePart = 2;                     // lines a session, before it is made short
+// A page of a listing fits into a frame, also when every byte of a directory's name takes six in JSON.
+constexpr std::size_t kPageBytes = limits::kFrame / 8;
+constexpr std::size_t kEntryBytes = 256;
+constexpr std::size_t kShownLine = 4 * limits::kKiB;
+constexpr std::size_t kSparePart = 2; // lines a session, before it is made short
 
 std::string_view nameOf(std::string_view line) { return line.substr(line.find('\t') + 1); }
 
@@ -64,6 +69,10 @@ Result<void> noteUse(int sessions, const std::string &name, const std::string &c
     Result<UniqueFd> index = openBelow(sessions, "index", OpenMode::Create);
     if (!index)
         return index.error();
+    // Other sessions of the object note their use at the same time: a line must not go into a list that is being replaced.
+    // Not a lock on the file: its owner could hold that and with it our threads.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
     Result<std::unique_ptr<LineFile>> list = DiskLineFile::open(index->get(), "list");
     if (!list)
         return list.error();
@@ -87,7 +96,7 @@ Result<void> noteUse(int sessions, const std::string &name, const std::string &c
 std::string firstLine(int directory, const char *name)
 {
     const Result<std::string> text = files::readRegularAt(directory, name, limits::kControlFile);
-    return text ? json::toValidUtf8(text->substr(0, text->find('\n'))) : std::string();
+    return text ? json::toValidUtf8(std::string_view(*text).substr(0, std::min(text->find('\n'), kShownLine))) : "";
 }
 
 std::optional<std::pair<SessionKey, SessionUser>> readMark(std::string_view text)
@@ -154,15 +163,16 @@ std::vector<std::pair<SessionKey, SessionUser>> unfinishedSessions(const Session
     return found;
 }
 
-Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, const SessionKey &object,
-                                                 const SessionUser &user, std::size_t most, bool &hasMore)
+Result<SessionPage> listSessions(const SessionPlace &place, const SessionKey &object, const SessionUser &user,
+                                 const std::string &after, std::size_t most)
 {
-    std::vector<SessionSummary> summaries;
-    hasMore = false;
+    SessionPage page;
+    std::size_t bytes = 0;
+    bool isBehind = after.empty();
     Result<UniqueFd> sessions = openSessions(place, object, user, OpenMode::Existing);
     if (!sessions) {
         if (sessions.error().number() == ENOENT)
-            return summaries;
+            return page;
         return sessions.error();
     }
     const Result<void> read = asUser(user, [&]() -> Result<void> {
@@ -173,21 +183,27 @@ Result<std::vector<SessionSummary>> listSessions(const SessionPlace &place, cons
         if (!list)
             return list.error();
         return forEachUse(**list, [&](std::string_view name, std::string_view) {
+            if (!isBehind) {
+                isBehind = name == after;
+                return true;
+            }
             const Result<UniqueFd> session = openBelow(sessions->get(), std::string(name), OpenMode::Existing);
             if (!session)
                 return true; // removed since
-            hasMore = summaries.size() == most;
-            if (hasMore)
+            page.hasMore = page.sessions.size() == most || bytes > kPageBytes;
+            if (page.hasMore)
                 return false;
             const int directory = session->get();
-            summaries.push_back({std::string(name), firstLine(directory, "state"), firstLine(directory, "created_at"),
-                                 firstLine(directory, "updated_at"), firstLine(directory, "cwd")});
+            page.sessions.push_back({std::string(name), firstLine(directory, "state"),
+                                     firstLine(directory, "created_at"), firstLine(directory, "updated_at"),
+                                     firstLine(directory, "cwd")});
+            bytes += kEntryBytes + page.sessions.back().cwd.size();
             return true;
         });
     });
     if (!read)
         return read.error();
-    return summaries;
+    return page;
 }
 
 namespace {
@@ -196,13 +212,13 @@ namespace {
 Result<void> inSession(const SessionPlace &place, const SessionKey &key, const SessionUser &user,
                        const std::function<Result<void>(int directory)> &job)
 {
-    Result<UniqueFd> sessions = openSessions(place, key, user, OpenMode::Existing);
+    const Result<UniqueFd> sessions = openSessions(place, key, user, OpenMode::Existing);
     if (!sessions)
-        return sessions.error();
+        return openError(key, sessions.error());
     return asUser(user, [&]() -> Result<void> {
-        Result<UniqueFd> directory = openBelow(sessions->get(), key.name, OpenMode::Existing);
+        const Result<UniqueFd> directory = openBelow(sessions->get(), key.name, OpenMode::Existing);
         if (!directory)
-            return directory.error();
+            return openError(key, directory.error());
         return job(directory->get());
     });
 }

@@ -41,13 +41,9 @@ SessionRegistry::~SessionRegistry()
 Session &SessionRegistry::session(const SessionKey &key, const SessionUser &user)
 {
     const auto found = m_sessions.find(key);
-    if (found != m_sessions.end() && !found->second.session->isBroken()) {
+    if (found != m_sessions.end()) {
         found->second.wasIdle = false;
         return *found->second.session;
-    }
-    if (found != m_sessions.end()) {
-        found->second.session.release()->deleteLater(); // whoever holds it has had its error
-        m_sessions.erase(found);
     }
     auto session = std::make_unique<Session>(m_services, key, user, nullptr);
     connect(session.get(), &Session::changed, this, [this] {
@@ -102,8 +98,7 @@ void SessionRegistry::handleChanged()
     for (auto it = m_sessions.begin(); it != m_sessions.end();) {
         const Entry &entry = it->second;
         // A temp session that nobody uses is kept for its connection.
-        const bool isUnwanted = entry.session->isBroken() || entry.isAbandoned
-                                || (isCrowded && it->first.scope != Scope::Temp);
+        const bool isUnwanted = entry.isAbandoned || (isCrowded && it->first.scope != Scope::Temp);
         it = isUnwanted && entry.session->isIdle() ? m_sessions.erase(it) : std::next(it);
     }
     if (m_isShuttingDown && liveRuns() == 0)

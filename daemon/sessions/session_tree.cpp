@@ -103,6 +103,11 @@ Result<UniqueFd> openBelow(int parent, const std::string &name, OpenMode mode)
     return fd;
 }
 
+Error openError(const SessionKey &key, const Error &error)
+{
+    return error.number() == ENOENT ? errors::notFound("no such session").withDetail(key.name) : error;
+}
+
 Result<UniqueFd> openSessions(const SessionPlace &place, const SessionKey &key, const SessionUser &user, OpenMode mode)
 {
     if (key.scope == Scope::Private && mode == OpenMode::Create) {
@@ -140,11 +145,9 @@ Result<SessionUser> keeperOfSpace(const SessionPlace &place, const std::string &
     const Result<void> allowed = asUser(caller, [&]() -> Result<void> {
         if (::fstatat(AT_FDCWD, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode))
             return errors::notFound("no such space").withDetail("shared/" + space);
-        // access(2) with the identity that is assumed, which is not the process's.
-        const int probe = ::open(path.c_str(), O_WRONLY | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
-        if (probe < 0)
+        // AT_EACCESS: the identity that is assumed, not the process's own.
+        if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
             return errors::fromErrno(errno, "shared/" + space);
-        ::close(probe);
         return {};
     });
     if (!allowed)

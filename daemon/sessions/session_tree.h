@@ -15,6 +15,9 @@ Result<void> asUser(const SessionUser &user, const std::function<Result<void>()>
 // else 0700 for the user); a shared space itself must exist. ENOENT, ELOOP, EACCES, EROFS, ENOSPC.
 Result<UniqueFd> openSessions(const SessionPlace &place, const SessionKey &key, const SessionUser &user, OpenMode mode);
 
+// What is said when a session cannot be opened: ENOENT names it instead of a directory on the way.
+Error openError(const SessionKey &key, const Error &error);
+
 // A directory below another, made when it is missing and wanted; no link is followed.
 Result<UniqueFd> openBelow(int parent, const std::string &name, OpenMode mode);
 

@@ -38,11 +38,18 @@ public:
         });
     }
 
+    // Nothing waits or runs, and what the jobs held is released.
+    bool isIdle() const
+    {
+        const std::lock_guard lock(m_mutex);
+        return !m_isRunning;
+    }
+
 private:
     void drain();
 
     QThreadPool &m_pool;
-    std::mutex m_mutex;
+    mutable std::mutex m_mutex;
     std::deque<std::function<void()>> m_jobs;
     bool m_isRunning = false;
 };

@@ -519,19 +519,39 @@ private Q_SLOTS:
         World world;
         world.makeTree();
         world.daemon().reply("session.list",
-                             R"("sessions":[{"session":"work","state":"active","messages":12,"cwd":"/w",)"
+                             R"("sessions":[{"session":"work","state":"active","cwd":"/w",)"
                              R"("updated_at":"2026-01-02T03:04:05Z"},{"session":"default","state":"done","cwd":"/"}],)"
                              R"("more":true)");
-        const Outcome outcome = world.run({"sessions", "main"});
-        QCOMPARE(outcome.out, std::string("SESSION  STATE   MESSAGES  LAST USED             DIRECTORY\n"
-                                          "work     active        12  2026-01-02T03:04:05Z  /w\n"
-                                          "default  done           -  -                     /\n"
+        const Outcome outcome = world.run({"sessions", "main", "-n", "2"});
+        QCOMPARE(outcome.out, std::string("SESSION  STATE   LAST USED             DIRECTORY\n"
+                                          "work     active  2026-01-02T03:04:05Z  /w\n"
+                                          "default  done    -                     /\n"
                                           "There are more: --limit N or --all.\n"));
-        QVERIFY(has(world.daemon().request("session.list"), R"("object":"model/debug/echo","limit":50)"));
-        QVERIFY(world.run({"sessions", "main", "--json"}).out.starts_with(R"({"sessions":[)"));
+        QVERIFY(has(world.daemon().request("session.list"), R"("object":"model/debug/echo","limit":2)"));
+        QCOMPARE(world.run({"sessions", "main", "-n", "2", "--json"}).out,
+                 std::string(R"({"sessions":[{"session":"work","state":"active","cwd":"/w",)"
+                             R"("updated_at":"2026-01-02T03:04:05Z"},{"session":"default","state":"done","cwd":"/"}],)"
+                             "\"more\":true}\n"));
         QCOMPARE(world.run({"sessions", "main", "--all", "--limit", "3"}).exitCode, 2);
         world.daemon().reply("session.list", R"("sessions":[],"more":false)");
         QVERIFY(has(world.run({"sessions", "main"}).out, "no conversations yet"));
+        QVERIFY(world.daemon().waitForRequest(R"("object":"model/debug/echo","limit":50)"));
+    }
+
+    void aLongListComesInPages()
+    {
+        World world;
+        world.makeTree();
+        world.daemon().on("session.list", [](Peer &peer, const json::Value &request) {
+            const bool isFirst = request["after"].isMissing();
+            const bool isBehind = request["after"].stringOr("") == "b";
+            peer.result(request, isFirst    ? R"("sessions":[{"session":"a"},{"session":"b"}],"more":true)"
+                                 : isBehind ? R"("sessions":[{"session":"c"}],"more":false)"
+                                            : R"("sessions":[],"more":false)");
+        });
+        QCOMPARE(world.run({"sessions", "main", "--all", "--json"}).out,
+                 std::string(R"({"sessions":[{"session":"a"},{"session":"b"},{"session":"c"}],"more":false})"
+                             "\n"));
     }
 };
 

@@ -3,6 +3,7 @@
 
 #include "tests/sockets/raw_client.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QScopeGuard>
 #include <QTest>
@@ -28,7 +29,15 @@ struct Talk {
     void say(std::string frame)
     {
         std::replace(frame.begin(), frame.end(), '\'', '"');
-        client.send(frame + "\n");
+        frame += '\n';
+        std::size_t sent = 0;
+        const auto offerRest = [&] {
+            sent += client.offer(std::string_view(frame).substr(sent));
+            pump(); // who does not read is not read
+            return sent == frame.size();
+        };
+        if (!waitFor(offerRest))
+            qWarning("a frame was not taken");
     }
     void pump()
     {
@@ -51,11 +60,14 @@ struct Talk {
         });
         return found;
     }
+    // The lines so far without the deltas, each cut short.
     std::string all() const
     {
         std::string text;
-        for (const std::string &line : lines)
-            text += line + "\n";
+        for (const std::string &line : lines) {
+            if (line.find("delta\"") == std::string::npos)
+                text += line.substr(0, 160) + "\n";
+        }
         return text;
     }
     // Types of the lines so far, joined by blanks.
@@ -320,9 +332,66 @@ private Q_SLOTS:
         QCOMPARE(slurp(messages).value_or(""), before);
         // The answer does not fit: said as an error, and the message stays.
         talk.say("{'op':'send','id':'c','input':'repeat 90000 x'}");
-        QVERIFY(!talk.await("'code':'ENOSPC','message'").empty());
+        // What waits behind it is served.
         talk.say("{'op':'send','id':'d','input':'say small'}");
-        QVERIFY2(!talk.await("'request':'d'").empty(), talk.all().c_str());
+        QVERIFY(!talk.await("'status':'error','request':'c'").empty());
+        QVERIFY2(talk.all().find("ENOSPC") != std::string::npos, talk.all().c_str());
+        const auto isDone = [&](const char *request) {
+            return std::any_of(talk.lines.begin(), talk.lines.end(), [&](const std::string &line) {
+                return field(line, "type") == "done" && field(line, "request") == request
+                       && field(line, "status") == "ok";
+            });
+        };
+        const auto pumped = [&] {
+            talk.pump();
+            return isDone("d");
+        };
+        QVERIFY2(waitFor(pumped), talk.all().c_str());
+        QVERIFY(!isDone("c"));
+    }
+
+    void aSessionRemovedUnderAReaderBeginsAnew()
+    {
+        DaemonProcess daemon;
+        QVERIFY2(startWithSockets(daemon), daemon.log().c_str());
+        Talk talk(daemon);
+        // More than a reader takes at once, so that it is in the middle of it.
+        for (int i = 0; i < 12; ++i) {
+            const std::string id = "m" + std::to_string(i);
+            talk.say("{'op':'send','id':'" + id + "','input':'say " + std::string(100'000, 'x') + "'}");
+        }
+        QVERIFY(waitFor([&] {
+            talk.pump();
+            return field(talk.lines.empty() ? "" : talk.lines.back(), "request") == "m11"
+                   && field(talk.lines.back(), "type") == "done";
+        }));
+        Talk slow(daemon);
+        slow.say("{'op':'resume','id':'r'}");
+        QVERIFY(waitFor([&] {
+            slow.client.pump(1024);
+            return !slow.client.received().empty();
+        }));
+        QDir(sessions(daemon) + QStringLiteral("default")).removeRecursively();
+        talk.say("{'op':'send','id':'m1','input':'say new'}");
+        QVERIFY2(!talk.await("'text':'new'").empty(), talk.all().c_str());
+        QVERIFY(!slow.await("'id':'r'").empty()); // its error, or the end of what it had begun
+        QCOMPARE(daemon.stop(), 0);
+    }
+
+    void aSharedSessionBelongsToItsSpace()
+    {
+        DaemonProcess daemon;
+        QVERIFY2(startWithSockets(daemon), daemon.log().c_str());
+        QVERIFY(QDir().mkpath(daemon.installedTree() + QStringLiteral("/shared/team")));
+        Talk talk(daemon);
+        talk.say("{'op':'send','id':'a','scope':'shared','shared':'team','input':'say one'}");
+        QVERIFY(!talk.await("'status':'ok'").empty());
+        QVERIFY(
+            QFileInfo::exists(daemon.installedTree()
+                              + QStringLiteral("/shared/team/model/debug/script.d/session/default/messages.jsonl")));
+        QVERIFY(!QFileInfo::exists(sessions(daemon)));
+        talk.say("{'op':'send','id':'b','scope':'shared','shared':'nobody','input':'say one'}");
+        QCOMPARE(field(talk.await("'request':'b'"), "code"), std::string("ENOENT"));
     }
 
     void aReadOnlyBackingRefuses()

@@ -7,6 +7,9 @@
 
 #include <QTest>
 
+#include <atomic>
+#include <thread>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -204,18 +207,54 @@ private Q_SLOTS:
             QVERIFY(files.isOk());
             QVERIFY((*files)->beginRun(userLine("e000000000001", "a", "r1", "[]", 1), "", 1).isOk());
         }
-        bool hasMore = false;
-        const auto all = listSessions(store.place, store.key, store.user, 50, hasMore);
-        QVERIFY(all.isOk());
-        QStringList names;
-        for (const SessionSummary &session : *all)
-            names += QString::fromStdString(session.session);
-        QCOMPARE(names.join(QLatin1Char(' ')), QStringLiteral("one three two"));
-        QVERIFY(!hasMore);
-        QCOMPARE(listSessions(store.place, store.key, store.user, 2, hasMore)->size(), 2u);
-        QVERIFY(hasMore);
+        const auto list = [&](const char *after, std::size_t most) {
+            const auto page = listSessions(store.place, store.key, store.user, after, most);
+            QStringList names;
+            for (const SessionSummary &session : page ? page->sessions : std::vector<SessionSummary>())
+                names += QString::fromStdString(session.session);
+            return names.join(QLatin1Char(' ')) + (page && page->hasMore ? QStringLiteral(" ...") : QString());
+        };
+        QCOMPARE(list("", 50), QStringLiteral("one three two"));
+        QCOMPARE(list("", 2), QStringLiteral("one three ..."));
+        QCOMPARE(list("three", 2), QStringLiteral("two"));
+        QCOMPARE(list("two", 2), QString());
         store.key.object = "model/debug/script";
-        QVERIFY(listSessions(store.place, store.key, store.user, 2, hasMore)->empty());
+        QCOMPARE(list("", 2), QString());
+    }
+
+    void sessionsUsedAtOnceAreAllListed()
+    {
+        constexpr int kThreads = 4;
+        constexpr int kEach = 200; // enough lines for the list to be made short in between
+        Store store;
+        std::vector<std::thread> threads;
+        std::atomic<int> failures = 0;
+        for (int i = 0; i < kThreads; ++i) {
+            threads.emplace_back([&, i] {
+                SessionKey key = store.key;
+                for (int n = 0; n < kEach; ++n) {
+                    key.name = std::string(50, 's') + std::to_string(i) + "-" + std::to_string(n);
+                    const auto files = SessionFiles::open(store.place, key, store.user, OpenMode::Create);
+                    if (!files || !(*files)->beginRun(userLine("e000000000001", "a", "r1", "[]", 1), "", 1)
+                        || !(*files)->beginRun(userLine("e000000000003", "b", "r2", "[]", 1), "", 1)
+                        || !(*files)->beginRun(userLine("e000000000005", "c", "r3", "[]", 1), "", 1))
+                        ++failures;
+                }
+            });
+        }
+        for (std::thread &thread : threads)
+            thread.join();
+        QCOMPARE(failures.load(), 0);
+        std::size_t count = 0;
+        std::string after;
+        for (bool hasMore = true; hasMore;) {
+            const auto page = listSessions(store.place, store.key, store.user, after, 1000);
+            QVERIFY(page.isOk());
+            count += page->sessions.size();
+            hasMore = page->hasMore;
+            after = page->sessions.back().session;
+        }
+        QCOMPARE(count, std::size_t{kThreads} * kEach);
     }
 };
 

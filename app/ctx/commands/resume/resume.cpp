@@ -26,26 +26,15 @@ Result<int> run(const Invocation &invocation)
         return socket.error();
     Follower follower(session, *socket, std::move(*conversation), invocation.wantsJson() ? Show::Lines : Show::Text);
     const std::string id = follower.link().resume(after);
-    const Result<void> ended = follower.follow(object::RequestKind::Resume, id);
-    if (!ended && ended.error().number() == EPIPE)
-        return ended.error();
-    if (follower.signalExit() != 0)
-        return follower.signalExit();
-    if (!ended)
-        return ended.error();
-    return kExitOk;
+    return follower.ended(follower.follow(object::RequestKind::Resume, id));
 }
 
 std::vector<Option> options()
 {
-    std::vector<Option> all = {sessionOption(),
-                               {.name = "--after",
-                                .value = "ID",
-                                .help = "only what came after the event with this id (default: everything)"}};
-    for (Option &option : conversationOptions()) {
-        if (option.name != "--session")
-            all.push_back(option);
-    }
+    std::vector<Option> all = conversationOptions();
+    all.push_back({.name = "--after",
+                   .value = "ID",
+                   .help = "only what came after the event with this id (default: everything)"});
     return all;
 }
 

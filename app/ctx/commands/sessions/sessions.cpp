@@ -6,31 +6,71 @@
 #include "app/ctx/core/session.h"
 #include "app/ctx/core/text.h"
 
+#include <limits>
+
 namespace cortexfs::ctx::sessions_command {
 
 namespace {
 
 constexpr std::int64_t kShown = 50;
-constexpr std::int64_t kEverything = 1'000'000;
+constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
 
-void writeTable(Output &out, const json::Value &facts)
+struct Listing {
+    std::vector<json::Document> pages; // hold what `sessions` looks at
+    std::vector<json::Value> sessions;
+    bool hasMore = false;
+};
+
+// The daemon gives what fits into a frame; the rest is asked for page by page.
+Result<Listing> fetch(Session &session, const std::string &object, const std::string &shared, std::int64_t most)
 {
-    const std::vector<json::Value> sessions = facts["sessions"].elements();
-    if (sessions.empty()) {
+    Listing listing;
+    std::string after;
+    do {
+        json::Writer more;
+        more.beginObject().field("limit", most - std::ssize(listing.sessions));
+        if (!after.empty())
+            more.field("after", after);
+        more.endObject();
+        Result<json::Document> page = session.ask("session.list",
+                                                  storedMembers(object, {}, shared, membersOf(more.text())));
+        if (!page)
+            return page.error();
+        const json::Value root = page->root();
+        for (const json::Value &one : root["sessions"].elements())
+            listing.sessions.push_back(one);
+        listing.hasMore = root["more"].asBool().value_or(false) && root["sessions"].size() > 0;
+        listing.pages.push_back(std::move(*page));
+        if (listing.hasMore)
+            after = listing.sessions.back()["session"].stringOr("");
+    } while (listing.hasMore && std::ssize(listing.sessions) < most);
+    return listing;
+}
+
+void writeTable(Output &out, const Listing &listing)
+{
+    if (listing.sessions.empty()) {
         out.line("no conversations yet; \"ctx send\" begins one");
         return;
     }
-    Table table({"SESSION", "STATE", "MESSAGES", "LAST USED", "DIRECTORY"});
-    table.alignRight(2);
-    for (const json::Value &session : sessions) {
+    Table table({"SESSION", "STATE", "LAST USED", "DIRECTORY"});
+    for (const json::Value &session : listing.sessions) {
         const auto text = [&](const char *key) { return std::string(session[key].stringOr("-")); };
-        const auto count = session["messages"].asInt();
-        table.add(
-            {text("session"), text("state"), count ? std::to_string(*count) : "-", text("updated_at"), text("cwd")});
+        table.add({text("session"), text("state"), text("updated_at"), text("cwd")});
     }
     out.write(table.text(out.begin(Style::Dim), out.reset()));
-    if (facts["more"].asBool().value_or(false))
+    if (listing.hasMore)
         out.line("There are more: --limit N or --all.");
+}
+
+std::string listingJson(const Listing &listing)
+{
+    json::Writer writer;
+    writer.beginObject().key("sessions").beginArray();
+    for (const json::Value &session : listing.sessions)
+        writer.value(session);
+    writer.endArray().field("more", listing.hasMore).endObject();
+    return writer.take();
 }
 
 Result<int> run(const Invocation &invocation)
@@ -48,14 +88,13 @@ Result<int> run(const Invocation &invocation)
     const Result<std::string> object = conversingObject(session, invocation.word(0));
     if (!object)
         return object.error();
-    const Result<json::Document> reply = session.ask(
-        "session.list", storedMembers(*object, {}, conversation->shared, "\"limit\":" + std::to_string(*limit)));
-    if (!reply)
-        return reply.error();
+    const Result<Listing> listing = fetch(session, *object, conversation->shared, *limit);
+    if (!listing)
+        return listing.error();
     if (invocation.wantsJson())
-        session.out().line(factsJson(reply->root()));
+        session.out().line(listingJson(*listing));
     else
-        writeTable(session.out(), reply->root());
+        writeTable(session.out(), *listing);
     return kExitOk;
 }
 
