@@ -126,9 +126,10 @@ struct SlotContent {
     SlotState state = SlotState::Missing;
     std::string reason;
     SecretString value;
+    FileStamp stamp; // Filled: of before reading, so that a change in between shows at the next look
 };
 
-SlotContent rejected(std::string reason) { return {SlotState::Rejected, std::move(reason), {}}; }
+SlotContent rejected(std::string reason) { return {SlotState::Rejected, std::move(reason), {}, {}}; }
 
 SlotContent readSlot(int directory, const std::string &slot, uid_t owner)
 {
@@ -164,14 +165,16 @@ SlotContent readSlot(int directory, const std::string &slot, uid_t owner)
     else if (const std::optional<std::string> fault = faultOfValue(value))
         content = rejected(*fault);
     else
-        content = {SlotState::Filled, {}, SecretString(std::string(value))};
+        content = {SlotState::Filled, {}, SecretString(std::string(value)), stampOf(info)};
     ::explicit_bzero(text.data(), text.size());
     return content;
 }
 
 } // namespace
 
-SecretStore::SecretStore(std::string stateDir, uid_t owner) : m_stateDir(std::move(stateDir)), m_owner(owner) {}
+SecretStore::SecretStore(std::string stateDir, uid_t owner, const Clock &clock)
+    : m_stateDir(std::move(stateDir)), m_owner(owner), m_clock(clock)
+{}
 
 Result<UniqueFd> SecretStore::openProviderDir(std::string_view provider, bool create) const
 {
@@ -189,18 +192,52 @@ Result<UniqueFd> SecretStore::openProviderDir(std::string_view provider, bool cr
     return fd;
 }
 
+std::string SecretStore::slotPath(std::string_view provider, std::string_view slot) const
+{
+    std::string path = m_stateDir + "/secrets/provider/";
+    path.append(provider).append("/").append(slot);
+    return path;
+}
+
+std::optional<SecretString> SecretStore::keptKey(std::string_view provider, const std::string &path) const
+{
+    struct stat info = {};
+    // The file first: a slot that is not there needs no more.
+    if (::lstat(path.c_str(), &info) != 0 || faultOfFile(info, m_owner))
+        return std::nullopt;
+    std::optional<SecretString> key = m_cache.find(path, stampOf(info));
+    if (!key)
+        return std::nullopt;
+    std::string directory = m_stateDir;
+    for (const std::string_view name : {std::string_view("secrets"), std::string_view("provider"), provider}) {
+        directory.append("/").append(name);
+        if (::lstat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || faultOfDirectory(info, m_owner))
+            return std::nullopt;
+    }
+    return key;
+}
+
 Result<SecretString> SecretStore::get(std::string_view provider, std::string_view slot) const
 {
     if (const Result<void> checked = checkNames(provider, slot); !checked)
         return checked.error();
+    const std::string path = slotPath(provider, slot);
+    if (std::optional<SecretString> kept = keptKey(provider, path))
+        return std::move(*kept);
+    const std::uint64_t dropCount = m_cache.dropCount();
     const std::string place = "slot " + std::string(slot) + " of provider " + std::string(provider);
     const Result<UniqueFd> directory = openProviderDir(provider, false);
     if (!directory) {
+        m_cache.drop(path);
         if (directory.error().number() == ENOENT)
             return errors::noCredential("no key in " + place);
         return errors::noCredential("the key in " + place + " does not count: " + directory.error().message());
     }
     SlotContent content = readSlot(directory->get(), std::string(slot), m_owner);
+    if (content.state != SlotState::Filled)
+        m_cache.drop(path);
+    else if (isSettled(content.stamp, m_clock.wallMs()))
+        m_cache.keep(path, content.stamp, content.value, dropCount);
     if (content.state == SlotState::Missing)
         return errors::noCredential("no key in " + place);
     if (content.state == SlotState::Rejected)
@@ -222,6 +259,8 @@ SlotInfo SecretStore::state(std::string_view provider, std::string_view slot) co
         return info;
     }
     const SlotContent content = readSlot(directory->get(), info.slot, m_owner);
+    if (content.state != SlotState::Filled)
+        m_cache.drop(slotPath(provider, slot));
     info.state = content.state;
     info.reason = content.reason;
     return info;
@@ -260,7 +299,9 @@ Result<void> SecretStore::set(std::string_view provider, std::string_view slot, 
     if (!directory)
         return directory.error();
     files::removeStaleTemporaries(directory->get());
-    return files::replaceAt(directory->get(), std::string(slot), text, kFileMode);
+    const Result<void> replaced = files::replaceAt(directory->get(), std::string(slot), text, kFileMode);
+    m_cache.drop(slotPath(provider, slot));
+    return replaced;
 }
 
 Result<void> SecretStore::remove(std::string_view provider, std::string_view slot)
@@ -275,11 +316,12 @@ Result<void> SecretStore::remove(std::string_view provider, std::string_view slo
             return errors::notFound("no key in " + place);
         return directory.error();
     }
-    if (::unlinkat(directory->get(), name.c_str(), 0) != 0) {
-        if (errno == ENOENT)
-            return errors::notFound("no key in " + place);
-        return errors::fromErrno(errno, place);
-    }
+    const int failure = ::unlinkat(directory->get(), name.c_str(), 0) == 0 ? 0 : errno;
+    m_cache.drop(slotPath(provider, slot)); // also when somebody else was faster
+    if (failure == ENOENT)
+        return errors::notFound("no key in " + place);
+    if (failure != 0)
+        return errors::fromErrno(failure, place);
     if (::fsync(directory->get()) != 0)
         return errors::fromErrno(errno, place);
     return {};
