@@ -17,4 +17,10 @@ std::vector<std::string> objectPaths(std::string_view name, const std::string &m
 // through an alias. Other paths come back as they are.
 Result<std::string> controlPath(const Tree &tree, const std::string &path);
 
+// The path below the mount of the file that `name` means: a path of the tree as pathOf() takes it, first; else an object
+// by a name of objectPaths(), or a control file of it. "debug/echo.d/effort", "debug/echo/effort" and, where main is an
+// alias of that model, "main/effort" are all model/debug/echo.d/effort. What is not there comes back as it was given.
+// Errors of pathOf() and controlPath().
+Result<std::string> filePath(const Tree &tree, std::string_view name);
+
 } // namespace cortexfs::ctx
