@@ -131,6 +131,8 @@ void SecretStoreTest::missingSlotNamesProviderAndSlot()
     QVERIFY(key.error().message().find("openai") != std::string::npos);
     QVERIFY(key.error().message().find("office") != std::string::npos);
     QVERIFY(store.state("openai", "office").state == SlotState::Missing);
+    const Result<std::optional<SecretString>> found = store.find("openai", "office");
+    QVERIFY(found && !*found);
     // Asking makes nothing.
     QCOMPARE(modeOf(dir.path("secrets")), 0u);
 }
@@ -383,6 +385,7 @@ void SecretStoreTest::badNamesAreRefused()
         QCOMPARE(store.set(name, "default", SecretString("k")).error().number(), EINVAL);
         QCOMPARE(store.set("p", name, SecretString("k")).error().number(), EINVAL);
         QCOMPARE(store.get("p", name).error().number(), EINVAL);
+        QCOMPARE(store.find("p", name).error().number(), EINVAL);
         QCOMPARE(store.remove(name, "default").error().number(), EINVAL);
     }
 }

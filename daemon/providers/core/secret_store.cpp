@@ -73,6 +73,11 @@ std::optional<std::string> faultOfValue(std::string_view value)
     return std::nullopt;
 }
 
+std::string placeOf(std::string_view provider, std::string_view slot)
+{
+    return "slot " + std::string(slot) + " of provider " + std::string(provider);
+}
+
 Result<void> checkNames(std::string_view provider, std::string_view slot)
 {
     if (const Result<void> checked = abi::checkObjectName(provider); !checked)
@@ -199,50 +204,68 @@ std::string SecretStore::slotPath(std::string_view provider, std::string_view sl
     return path;
 }
 
-std::optional<SecretString> SecretStore::keptKey(std::string_view provider, const std::string &path) const
+std::optional<SecretString> SecretStore::keptKey(std::string_view provider, const std::string &path,
+                                                 const struct stat &info) const
 {
-    struct stat info = {};
-    // The file first: a slot that is not there needs no more.
-    if (::lstat(path.c_str(), &info) != 0 || faultOfFile(info, m_owner))
+    if (faultOfFile(info, m_owner))
         return std::nullopt;
     std::optional<SecretString> key = m_cache.find(path, stampOf(info));
     if (!key)
         return std::nullopt;
+    struct stat parent = {};
     std::string directory = m_stateDir;
     for (const std::string_view name : {std::string_view("secrets"), std::string_view("provider"), provider}) {
         directory.append("/").append(name);
-        if (::lstat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || faultOfDirectory(info, m_owner))
+        if (::lstat(directory.c_str(), &parent) != 0 || !S_ISDIR(parent.st_mode) || faultOfDirectory(parent, m_owner))
             return std::nullopt;
     }
     return key;
 }
 
-Result<SecretString> SecretStore::get(std::string_view provider, std::string_view slot) const
+Result<std::optional<SecretString>> SecretStore::find(std::string_view provider, std::string_view slot) const
 {
     if (const Result<void> checked = checkNames(provider, slot); !checked)
         return checked.error();
     const std::string path = slotPath(provider, slot);
-    if (std::optional<SecretString> kept = keptKey(provider, path))
-        return std::move(*kept);
+    struct stat info = {};
+    if (::lstat(path.c_str(), &info) == 0) {
+        if (std::optional<SecretString> kept = keptKey(provider, path, info))
+            return kept;
+    } else if (errno == ENOENT) {
+        m_cache.drop(path);
+        return std::optional<SecretString>();
+    }
     const std::uint64_t dropCount = m_cache.dropCount();
-    const std::string place = "slot " + std::string(slot) + " of provider " + std::string(provider);
     const Result<UniqueFd> directory = openProviderDir(provider, false);
     if (!directory) {
         m_cache.drop(path);
         if (directory.error().number() == ENOENT)
-            return errors::noCredential("no key in " + place);
-        return errors::noCredential("the key in " + place + " does not count: " + directory.error().message());
+            return std::optional<SecretString>();
+        return errors::noCredential("the key in " + placeOf(provider, slot)
+                                    + " does not count: " + directory.error().message());
     }
     SlotContent content = readSlot(directory->get(), std::string(slot), m_owner);
     if (content.state != SlotState::Filled)
         m_cache.drop(path);
     else if (isSettled(content.stamp, m_clock.wallMs()))
         m_cache.keep(path, content.stamp, content.value, dropCount);
-    if (content.state == SlotState::Missing)
-        return errors::noCredential("no key in " + place);
-    if (content.state == SlotState::Rejected)
-        return errors::noCredential("the key in " + place + " does not count: the file " + content.reason);
-    return std::move(content.value);
+    switch (content.state) {
+    case SlotState::Filled: return std::optional(std::move(content.value));
+    case SlotState::Missing: return std::optional<SecretString>();
+    case SlotState::Rejected: break;
+    }
+    return errors::noCredential("the key in " + placeOf(provider, slot) + " does not count: the file "
+                                + content.reason);
+}
+
+Result<SecretString> SecretStore::get(std::string_view provider, std::string_view slot) const
+{
+    Result<std::optional<SecretString>> key = find(provider, slot);
+    if (!key)
+        return key.error();
+    if (!*key)
+        return errors::noCredential("no key in " + placeOf(provider, slot));
+    return std::move(**key);
 }
 
 SlotInfo SecretStore::state(std::string_view provider, std::string_view slot) const
@@ -309,7 +332,7 @@ Result<void> SecretStore::remove(std::string_view provider, std::string_view slo
     if (const Result<void> checked = checkNames(provider, slot); !checked)
         return checked.error();
     const std::string name(slot);
-    const std::string place = "slot " + name + " of provider " + std::string(provider);
+    const std::string place = placeOf(provider, slot);
     const Result<UniqueFd> directory = openProviderDir(provider, false);
     if (!directory) {
         if (directory.error().number() == ENOENT)

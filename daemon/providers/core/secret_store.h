@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 namespace cortexfs::providers {
@@ -41,7 +42,10 @@ public:
     // `stateDir` is <state>. Nothing is read or made before the first call that needs it.
     SecretStore(std::string stateDir, uid_t owner, const Clock &clock = systemClock());
 
-    // ENOKEY naming provider and slot, with the reason for a slot that does not count. EINVAL: not object names.
+    // Nothing where there is no such file. ENOKEY naming provider and slot, with the reason, for a slot that does not
+    // count. EINVAL: not object names.
+    Result<std::optional<SecretString>> find(std::string_view provider, std::string_view slot) const;
+    // ENOKEY also where there is nothing.
     Result<SecretString> get(std::string_view provider, std::string_view slot) const;
     SlotInfo state(std::string_view provider, std::string_view slot) const;
     // Every slot on disk, by provider and slot, also those that do not count.
@@ -56,7 +60,8 @@ public:
 private:
     Result<UniqueFd> openProviderDir(std::string_view provider, bool create) const;
     std::string slotPath(std::string_view provider, std::string_view slot) const;
-    std::optional<SecretString> keptKey(std::string_view provider, const std::string &path) const;
+    std::optional<SecretString> keptKey(std::string_view provider, const std::string &path,
+                                        const struct stat &info) const;
 
     std::string m_stateDir;
     uid_t m_owner;
