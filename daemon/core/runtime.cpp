@@ -85,6 +85,8 @@ Result<void> Runtime::load()
     }
     if (Result<void> prepared = m_store.prepare(); !prepared)
         return prepared;
+    if (Result<void> made = files::makeDirectories(m_places.activeSessionsDir(), 0700); !made)
+        return made;
     const std::string limits = m_places.limitsCache();
     for (const std::string &directory : {m_places.providersDir(), limits.substr(0, limits.rfind('/'))})
         removeLeftovers(directory);

@@ -62,6 +62,20 @@ void FrameSocket::sendNow()
         connect(m_writeNotifier.get(), &QSocketNotifier::activated, this, &FrameSocket::handleWritable);
     }
     m_writeNotifier->setEnabled(true);
+    watchStall();
+}
+
+// Starts the time anew: the peer has taken something, or is asked to for the first time.
+void FrameSocket::watchStall()
+{
+    if (m_stallLimitMs == 0)
+        return;
+    if (!m_stallTimer) {
+        m_stallTimer = std::make_unique<QTimer>();
+        m_stallTimer->setSingleShot(true);
+        connect(m_stallTimer.get(), &QTimer::timeout, this, &FrameSocket::fail);
+    }
+    m_stallTimer->start(m_stallLimitMs);
 }
 
 bool FrameSocket::flush()
@@ -84,10 +98,16 @@ bool FrameSocket::flush()
 
 void FrameSocket::handleWritable()
 {
+    const std::size_t before = unsent();
     if (!flush())
         return fail();
-    if (unsent() > 0)
+    if (unsent() > 0) {
+        if (unsent() < before)
+            watchStall();
         return;
+    }
+    if (m_stallTimer)
+        m_stallTimer->stop();
     m_writeNotifier->setEnabled(false);
     if (m_closing)
         return fail();
@@ -196,6 +216,10 @@ void FrameSocket::fail()
             (*notifier)->setParent(this); // which may go before the event loop turns again
             notifier->release()->deleteLater();
         }
+    }
+    if (m_stallTimer) {
+        m_stallTimer->stop();
+        m_stallTimer.release()->deleteLater(); // it may be the sender, too
     }
     m_fd.reset();
     m_out.clear();

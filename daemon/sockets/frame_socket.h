@@ -14,6 +14,7 @@
 
 #include <QObject>
 #include <QSocketNotifier>
+#include <QTimer>
 
 #include <memory>
 #include <string>
@@ -41,6 +42,9 @@ public:
     // Sends what is left, then closes; nothing is read any more.
     void closeAfterSending();
     bool isOpen() const { return m_fd.isValid(); }
+    // A peer that takes nothing of what is there for it for so long is dropped: closed() comes. 0, the rule: it may take
+    // its time (a pager at the end of a pipe does).
+    void setStallLimit(int ms) { m_stallLimitMs = ms; }
 
 Q_SIGNALS:
     // Without LF. The view holds during the call only.
@@ -64,6 +68,7 @@ private:
     void handleEndOfInput();
     bool flush(); // false when the connection failed
     void sendNow();
+    void watchStall();
     void fail();
 
     UniqueFd m_fd;
@@ -73,6 +78,8 @@ private:
     std::unique_ptr<QSocketNotifier> m_readNotifier;
     std::unique_ptr<QSocketNotifier> m_writeNotifier;
     std::unique_ptr<QSocketNotifier> m_hangupNotifier;
+    std::unique_ptr<QTimer> m_stallTimer; // while the peer has something to take and a limit to do it
+    int m_stallLimitMs = 0;
     std::string m_out;
     std::size_t m_outStart = 0;
     bool m_isQueued = false;

@@ -24,6 +24,19 @@ std::vector<std::string> objectPaths(std::string_view name, const std::string &m
     return {"model/" + text, text};
 }
 
+std::string objectOf(Session &session, std::string_view name)
+{
+    const std::vector<std::string> paths = objectPaths(name, session.mount());
+    if (paths.size() == 1 || name.find('/') != std::string_view::npos || abi::isModelAlias(name))
+        return paths.front();
+    const Tree tree(session);
+    for (const std::string &path : paths) {
+        if (tree.exists(path))
+            return path;
+    }
+    return paths.front();
+}
+
 Result<std::string> controlPath(const Tree &tree, const std::string &path)
 {
     const std::string object = parentOf(path);

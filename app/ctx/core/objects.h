@@ -13,6 +13,10 @@ namespace cortexfs::ctx {
 // "openai/x" -> model/openai/x, openai/x; "model/openai/x" -> itself. The mount and a leading "/ctx/" are cut off.
 std::vector<std::string> objectPaths(std::string_view name, const std::string &mount);
 
+// The object that the daemon knows by that name: "debug/echo" -> "model/debug/echo", "main" -> "model/main". The tree is
+// looked at only for a bare name that is no alias.
+std::string objectOf(Session &session, std::string_view name);
+
 // For a path that goes through an object, the one of its control file: "model/P/M/effort" -> "model/P/M.d/effort", also
 // through an alias. Other paths come back as they are.
 Result<std::string> controlPath(const Tree &tree, const std::string &path);

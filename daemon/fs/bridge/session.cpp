@@ -6,11 +6,11 @@
 #include "common/base/logging.h"
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/bridge/fuse_mount.h"
 #include "daemon/fs/bridge/mount_table.h"
 #include "daemon/fs/bridge/operations.h"
 #include "daemon/fs/nodes/tree.h"
+#include "daemon/identity/credentials.h"
 
 #include <atomic>
 #include <cerrno>
