@@ -305,6 +305,19 @@ private Q_SLOTS:
         QVERIFY(world.object().waitForRequest(R"("op":"cancel")"));
     }
 
+    void aReaderThatGoesAwayWhileTheModelThinksCancelsTheRun()
+    {
+        World world;
+        world.makeTree();
+        world.object().on("send", [](Peer &peer, const json::Value &request) {
+            peer.raw(start(request) + piece(2, "word\n", 0)); // and nothing more
+        });
+        world.object().on("cancel", [](Peer &, const json::Value &) {});
+        const Outcome outcome = world.shell("\"$CTX\" send debug/echo x | head -n 1; echo ${PIPESTATUS[0]}");
+        QCOMPARE(QByteArray::fromStdString(outcome.out), QByteArray("word\n141\n"));
+        QVERIFY(world.object().waitForRequest(R"("op":"cancel")"));
+    }
+
     void aFullDiskIsSaid()
     {
         World world;

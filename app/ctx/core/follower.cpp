@@ -57,9 +57,10 @@ Result<void> Follower::follow(RequestKind kind, const std::string &id, std::opti
             break;
         const short socketEvents = static_cast<short>((m_link.wantsRead() ? POLLIN : 0)
                                                       | (m_link.wantsWrite() ? POLLOUT : 0));
+        const short outputEvents = m_output.empty() ? 0 : POLLOUT;
         std::array<pollfd, 3> wanted = {pollfd{socketEvents != 0 ? m_link.fd() : -1, socketEvents, 0},
                                         pollfd{m_signals.get(), POLLIN, 0},
-                                        pollfd{m_output.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
+                                        pollfd{m_show == Show::Nothing ? -1 : STDOUT_FILENO, outputEvents, 0}};
         int wait = m_link.waitMs();
         if (silence) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(heard + *silence - Clock::now()).count();
@@ -72,7 +73,8 @@ Result<void> Follower::follow(RequestKind kind, const std::string &id, std::opti
         if (wanted[1].revents)
             handleSignal();
         if (wanted[2].revents) {
-            if (const Result<void> written = writePiece(); !written) {
+            const Result<void> written = m_output.empty() ? checkReader(wanted[2].revents) : writePiece();
+            if (!written) {
                 cancelRun();
                 (void)m_link.advance();
                 return written;

@@ -99,13 +99,18 @@ Result<int> ObjectRun::follow()
         }
         if (*isOver)
             return m_exit;
-        std::array<pollfd, 3> wanted = {pollfd{connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
-                                        pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0}};
+        std::array<pollfd, 4> wanted = {pollfd{connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
+                                        pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0},
+                                        pollfd{STDOUT_FILENO, 0, 0}};
         if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
             return errors::fromErrno(errno, "poll");
         if (wanted[1].revents) {
             if (const Result<void> handled = handleSignal(); !handled)
                 return handled.error();
+        }
+        if (const Result<void> reader = checkReader(wanted[3].revents); !reader) {
+            (void)cancel();
+            return reader.error();
         }
         if (wanted[0].revents) {
             if (const Result<void> read = connection().readAvailable(); !read) {
