@@ -145,6 +145,17 @@ void Runtime::readConfiguration()
         qCWarning(lcConfig, "%s: %s", problem.where.c_str(), problem.error.text().c_str());
 }
 
+void Runtime::secretsChanged(const std::string &provider)
+{
+    const auto catalog = m_snapshot.load()->catalog;
+    const auto [first, last] = catalog->rangeOf(provider);
+    for (std::size_t i = first; i < last; ++i) {
+        if (const auto &activity = catalog->models()[i].activity)
+            activity->endCooldown();
+    }
+    rebuild();
+}
+
 void Runtime::rebuild()
 {
     m_problems = m_configProblems;

@@ -56,4 +56,23 @@ Result<std::string> controlPath(const Tree &tree, const std::string &path)
     return real + ".d/" + control;
 }
 
+Result<std::string> filePath(const Tree &tree, std::string_view name)
+{
+    const Result<std::string> given = tree.pathOf(name);
+    if (!given)
+        return given.error();
+    Result<std::string> path = controlPath(tree, *given);
+    const bool isPlace = name.starts_with('/') || name.starts_with('.'); // nobody calls an object so
+    if (!path || isPlace || given->empty() || tree.exists(*path))
+        return path;
+    const std::string object = parentOf(*given);
+    const std::string control = object.empty() ? std::string() : given->substr(object.size());
+    for (const std::string &candidate : objectPaths(object.empty() ? *given : object, tree.mount())) {
+        const Result<std::string> found = controlPath(tree, candidate + control);
+        if (found && tree.exists(*found))
+            return found;
+    }
+    return path;
+}
+
 } // namespace cortexfs::ctx

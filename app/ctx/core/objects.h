@@ -21,4 +21,10 @@ std::string objectOf(Session &session, std::string_view name);
 // through an alias. Other paths come back as they are.
 Result<std::string> controlPath(const Tree &tree, const std::string &path);
 
+// The path below the mount of the file that `name` means: a path of the tree as pathOf() takes it, first; else an object
+// by a name of objectPaths(), or a control file of it. "debug/echo.d/effort", "debug/echo/effort" and, where main is an
+// alias of that model, "main/effort" are all model/debug/echo.d/effort. What is not there comes back as it was given.
+// Errors of pathOf() and controlPath().
+Result<std::string> filePath(const Tree &tree, std::string_view name);
+
 } // namespace cortexfs::ctx
