@@ -84,6 +84,17 @@ Result<void> Follower::follow(RequestKind kind, const std::string &id, std::opti
     return {};
 }
 
+Result<int> Follower::ended(const Result<void> &followed) const
+{
+    if (!followed && followed.error().number() == EPIPE)
+        return followed.error();
+    if (signalExit() != 0)
+        return signalExit();
+    if (!followed)
+        return followed.error();
+    return kExitOk;
+}
+
 bool Follower::isOver() const { return m_hasEnded && m_output.empty(); }
 
 void Follower::take(const LinkNews &news)

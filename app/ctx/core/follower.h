@@ -32,6 +32,8 @@ public:
                         std::optional<std::chrono::milliseconds> silence = std::nullopt);
     // 128 + N after a signal N that ended the run; 0 without one. A second signal leaves at once.
     int signalExit() const { return m_signal == 0 ? 0 : 128 + m_signal; }
+    // What follow() gave, as the end of a command: the exit code after a signal; else the error, or 0.
+    Result<int> ended(const Result<void> &followed) const;
     // The next follow() waits for a signal of its own.
     void forgetSignal() { m_signal = 0; }
     // The last reply: pong, accepted, status.

@@ -26,14 +26,7 @@ Result<int> run(const Invocation &invocation)
         return socket.error();
     Follower follower(session, *socket, std::move(*conversation), invocation.wantsJson() ? Show::Lines : Show::Text);
     const std::string id = follower.link().resume(after);
-    const Result<void> ended = follower.follow(object::RequestKind::Resume, id);
-    if (!ended && ended.error().number() == EPIPE)
-        return ended.error();
-    if (follower.signalExit() != 0)
-        return follower.signalExit();
-    if (!ended)
-        return ended.error();
-    return kExitOk;
+    return follower.ended(follower.follow(object::RequestKind::Resume, id));
 }
 
 std::vector<Option> options()

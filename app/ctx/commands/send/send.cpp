@@ -56,14 +56,7 @@ Result<int> run(const Invocation &invocation)
     Follower follower(session, *socket, std::move(*conversation), invocation.wantsJson() ? Show::Lines : Show::Text);
     if (const Result<void> sent = follower.link().send(request); !sent)
         return sent.error();
-    const Result<void> ended = follower.follow(object::RequestKind::Send, request.id);
-    if (!ended && ended.error().number() == EPIPE)
-        return ended.error();
-    if (follower.signalExit() != 0)
-        return follower.signalExit();
-    if (!ended)
-        return ended.error();
-    return kExitOk;
+    return follower.ended(follower.follow(object::RequestKind::Send, request.id));
 }
 
 std::vector<Option> options()
