@@ -93,6 +93,7 @@ void Event::appendJson(std::string &out) const
     out += "{\"type\":\"";
     out += eventTypeWord(type);
     out += '"';
+    appendIfSet(out, "id", id);
     appendIfSet(out, "run", run);
     switch (type) {
     case EventType::Start:

@@ -38,6 +38,7 @@ struct Usage {
 
 struct Event {
     EventType type = EventType::Start;
+    std::string id; // in a session: its event id, "e" and 12 digits; elsewhere empty
     std::string run;
     std::string model; // start, message, done; an error that is followed by another candidate
 

@@ -29,6 +29,11 @@ inline constexpr std::size_t kToolArguments = 256 * kKiB;
 inline constexpr std::size_t kUnsent = 256 * kKiB; // to one reader, before the source is paused
 inline constexpr std::size_t kToolOutput = 64 * kKiB;
 inline constexpr int kWaitingSends = 16;
+// An event or message of a session as a line, so that it fits into a frame together with what is said about it.
+inline constexpr std::size_t kSessionLine = kFrame - 512;
+inline constexpr std::size_t kHistory = 8 * kMiB;      // of a session, to a model of unknown limit
+inline constexpr std::size_t kTempSession = 16 * kMiB; // a session that is kept in memory
+inline constexpr std::size_t kRequestId = 256;         // a client's id of a request
 inline constexpr int kHooks = 32;
 inline constexpr int kFallbacks = 16;
 inline constexpr int kAuditDepth = 32;

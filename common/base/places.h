@@ -28,6 +28,7 @@ struct Places {
     std::string routeFile() const { return installedTree() + "/model/route"; }
     std::string geoDir() const { return state + "/geo"; }                          // geosite.dat geoip.dat *.mmdb
     std::string limitsCache() const { return state + "/cache/model-limits.json"; } // context limits of models.dev
+    std::string activeSessionsDir() const { return state + "/sessions/active"; }   // one file a session with a run
     std::string secretsDir() const { return state + "/secrets/provider"; }
     std::string lockFile() const { return state + "/cortexd.lock"; }
 };

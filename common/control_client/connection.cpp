@@ -1,15 +1,13 @@
 #include "common/control_client/connection.h"
 
 #include "common/base/limits.h"
+#include "common/base/unix_address.h"
 
 #include <array>
-#include <cstring>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace cortexfs::control {
@@ -21,26 +19,6 @@ constexpr int kRetryMs = 5; // while the accept queue is full
 Error closedByPeer() { return errors::connectionReset("cortexd closed the connection"); }
 
 Error silence() { return errors::timedOut("cortexd does not answer; it hangs or is very busy: see its log"); }
-
-// Fills `address`. A path that does not fit is shortened through a descriptor of its directory, kept in `directory`.
-Result<void> makeAddress(const std::string &path, sockaddr_un &address, UniqueFd &directory)
-{
-    address.sun_family = AF_UNIX;
-    std::string usable = path;
-    if (usable.size() >= sizeof address.sun_path) {
-        const std::size_t slash = path.rfind('/');
-        if (slash == std::string::npos)
-            return errors::fromErrno(ENAMETOOLONG, path);
-        directory = UniqueFd(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!directory.isValid())
-            return errors::fromErrno(errno, path);
-        usable = "/proc/self/fd/" + std::to_string(directory.get()) + path.substr(slash);
-        if (usable.size() >= sizeof address.sun_path)
-            return errors::fromErrno(ENAMETOOLONG, path);
-    }
-    std::memcpy(address.sun_path, usable.c_str(), usable.size() + 1);
-    return {};
-}
 
 Error connectError(int number, const std::string &path)
 {
@@ -77,15 +55,14 @@ Result<short> waitFor(int fd, short events, Deadline deadline)
 
 Result<Connection> Connection::open(const std::string &socketPath, Deadline deadline)
 {
-    sockaddr_un address = {};
-    UniqueFd directory;
-    if (const Result<void> made = makeAddress(socketPath, address, directory); !made)
-        return connectError(made.error().number(), socketPath);
+    const Result<UnixAddress> address = unixAddress(socketPath);
+    if (!address)
+        return connectError(address.error().number(), socketPath);
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd.isValid())
         return errors::fromErrno(errno, "socket");
     for (;;) {
-        if (::connect(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0)
+        if (::connect(fd.get(), address->get(), UnixAddress::size()) == 0)
             return Connection(std::move(fd));
         if (errno == EINTR)
             continue;

@@ -7,7 +7,7 @@
 // Over 1 MiB: EMSGSIZE and close.
 //
 // Every peer may exec, status, doctor, provider.list, provider.get, provider.preset.list, model.list, route.get,
-// route.check, route.explain, metrics. The others need uid 0, the daemon's own uid, or the group `cortexfs`: EACCES.
+// route.check, route.explain, session.list, session.show, metrics. The others need uid 0, the daemon's own uid, or the group `cortexfs`: EACCES.
 //
 // A put carries the etag of the text it was made from ("" for a file that must not be there yet): ESTALE when the file has
 // changed meanwhile, and nothing is written. Every put is checked as the file would be when read: EINVAL leaves the old one.
@@ -61,6 +61,14 @@
 //                   that is no address does not match and is named in warnings
 //   provider.test {name, model?} -> model ok:BOOL transport slot rule status:N first_token_ms total_ms
 //                                   error:{code,message}?  (a failed test is a result, not an error)
+//   session.list {object:"model/P/M", shared:SPACE?, uid?, limit=50, after?:SESSION} ->
+//                   sessions:[{session,state,created_at,updated_at,cwd}]   newest use first; of the caller, or of `uid`
+//                   when root asks
+//                   more:BOOL    true: ask again with `after` = the last name; a page has at most a thousand
+//   session.show {object, session="default", shared?, uid?, what:"messages"|"events"|"output", limit?}
+//                   Stream of {"id":ID,"type":"line","line":{...}}, oldest first, the newest `limit` of them; then
+//                   {"id":ID,"type":"result","lines":N}. For output no stream, result with text:TEXT (of latest.md).
+//                   ENOENT: no such session.
 //   metrics     -> runs_total runs_live exec_total fuse_requests uptime_ms
 #pragma once
 

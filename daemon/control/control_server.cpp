@@ -93,11 +93,12 @@ private:
     void dispatch(const Request &request)
     {
         ++m_openRequests;
-        // A Responder may outlive this connection and be answered late, but once: what it sends ends the request.
-        const Responder responder(request.idJson, [connection = QPointer<Connection>(this)](std::string_view line) {
-            if (connection)
-                connection->answer(line);
-        });
+        // A Responder may outlive this connection and be answered late, but once: its result or error ends the request.
+        const Responder responder(request.idJson,
+                                  [connection = QPointer<Connection>(this)](std::string_view line, bool isLast) {
+                                      if (connection)
+                                          connection->answer(line, isLast);
+                                  });
         const auto it = m_server.m_operations.find(request.op);
         if (it == m_server.m_operations.end()) {
             return responder.error(errors::invalid("unknown op: " + logging::escapeControl(request.op.substr(0, 64))));
@@ -109,9 +110,11 @@ private:
         it->second.handler(request, responder);
     }
 
-    void answer(std::string_view line)
+    void answer(std::string_view line, bool isLast)
     {
         m_socket->send(line);
+        if (!isLast)
+            return;
         --m_openRequests;
         closeWhenDone();
     }
@@ -196,10 +199,9 @@ private:
     bool m_isGone = false;
 };
 
-ControlServer::ControlServer(const ExecServices &exec, uid_t daemonUid, QObject *parent,
-                             std::shared_ptr<sockets::SocketLoop> loop, std::shared_ptr<sockets::ClientBudget> budget)
+ControlServer::ControlServer(const ExecServices &exec, uid_t daemonUid, QObject *parent, sockets::SharedSockets shared)
     : QObject(parent), m_exec(exec), m_daemonUid(daemonUid),
-      m_listener(sockets::UnixListener::kMaxClients, nullptr, std::move(loop), std::move(budget))
+      m_listener(sockets::UnixListener::kMaxClients, nullptr, std::move(shared))
 {
     connect(&m_listener, &sockets::UnixListener::clientConnected, this,
             [this](sockets::FrameSocket *socket) { new Connection(*this, socket); });

@@ -18,9 +18,9 @@ enum class Authority { Anyone, Administrator };
 class ControlServer : public QObject {
     Q_OBJECT
 public:
-    // `loop` and `budget` as those of UnixListener.
+    // `shared` as that of UnixListener.
     ControlServer(const ExecServices &exec, uid_t daemonUid, QObject *parent = nullptr,
-                  std::shared_ptr<sockets::SocketLoop> loop = {}, std::shared_ptr<sockets::ClientBudget> budget = {});
+                  sockets::SharedSockets shared = {});
     ~ControlServer() override;
 
     void addHandler(const std::string &op, Authority authority, Handler handler);

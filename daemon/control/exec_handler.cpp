@@ -156,7 +156,9 @@ void Execution::startRun()
         writer.endObject();
         m_isFinished = true;
         if (m_client)
-            Responder(m_idJson, [this](std::string_view line) { m_client->send(line); }).result(inside(writer.text()));
+            Responder(m_idJson, [this](std::string_view line, bool) {
+                m_client->send(line);
+            }).result(inside(writer.text()));
         Q_EMIT finished();
         return;
     }
@@ -259,7 +261,9 @@ void Execution::finish(int exitCode, const std::string &diagnostic)
         if (!diagnostic.empty())
             writer.field("diagnostic", diagnostic);
         writer.endObject();
-        Responder(m_idJson, [this](std::string_view line) { m_client->send(line); }).result(inside(writer.text()));
+        Responder(m_idJson, [this](std::string_view line, bool) {
+            m_client->send(line);
+        }).result(inside(writer.text()));
     }
     Q_EMIT finished();
 }

@@ -18,10 +18,15 @@ void Responder::result(std::string_view members) const
     line += "}\n";
     if (line.size() > limits::kFrame)
         return error(errors::tooLarge("the answer is longer than a frame of 1 MiB"));
-    m_send(line);
+    m_send(line, true);
 }
 
-void Responder::error(const Error &error) const { m_send(errorLine(m_idJson, error)); }
+void Responder::error(const Error &error) const { m_send(errorLine(m_idJson, error), true); }
+
+void Responder::part(std::string_view members) const
+{
+    m_send("{\"id\":" + m_idJson + "," + std::string(members) + "}\n", false);
+}
 
 std::string errorLine(std::string_view idJson, const Error &error)
 {

@@ -16,13 +16,15 @@ namespace cortexfs::control {
 // that an operation that takes time can keep it. Qt thread.
 class Responder {
 public:
-    using Send = std::function<void(std::string_view line)>;
+    using Send = std::function<void(std::string_view line, bool isLast)>;
     Responder(std::string idJson, Send send) : m_idJson(std::move(idJson)), m_send(std::move(send)) {}
 
     // {"id":ID,"type":"result",<members>}; `members` is the inside of a JSON object or empty. An answer that does not
     // fit into a frame becomes EMSGSIZE: the peer's reader would be lost behind it.
     void result(std::string_view members) const;
     void error(const Error &error) const;
+    // A frame of a stream before the result: {"id":ID,<members>}, which must fit into a frame.
+    void part(std::string_view members) const;
 
 private:
     std::string m_idJson;

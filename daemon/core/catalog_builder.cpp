@@ -209,6 +209,15 @@ void applyControl(ModelEntry &entry, Control control, std::string text)
     }
 }
 
+namespace {
+
+bool isElsewhere(const ModelEntry &before, const ModelEntry &after)
+{
+    return before.provider && after.provider && before.provider->baseUrl != after.provider->baseUrl;
+}
+
+} // namespace
+
 std::shared_ptr<const models::ModelCatalog> CatalogBuilder::build(const CatalogInput &input,
                                                                   const models::ModelCatalog *previous,
                                                                   std::vector<Problem> &problems)
@@ -218,6 +227,8 @@ std::shared_ptr<const models::ModelCatalog> CatalogBuilder::build(const CatalogI
         const ModelEntry *old = previous ? previous->find(entry.ref) : nullptr;
         entry.serial = old ? old->serial : m_nextSerial++;
         entry.activity = old ? old->activity : std::make_shared<models::ModelActivity>();
+        if (old && isElsewhere(*old, entry))
+            entry.activity->endCooldown(); // it was another server that wished to be left alone
     }
     std::vector<models::ModelAlias> aliases = chooseAliases(entries, input.userAliases, input.mount);
     return std::make_shared<const models::ModelCatalog>(std::move(entries), std::move(aliases));

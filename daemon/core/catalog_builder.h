@@ -30,7 +30,7 @@ struct CatalogInput {
 
 class CatalogBuilder {
 public:
-    // `previous` gives surviving models their serial and their log. Problems: ids that cannot be projected or collide,
+    // `previous` gives surviving models their serial, their log and their cooldown, which a new base URL ends. Problems: ids that cannot be projected or collide,
     // stored control texts that this build refuses (the default then holds and the file stays).
     std::shared_ptr<const models::ModelCatalog> build(const CatalogInput &input, const models::ModelCatalog *previous,
                                                       std::vector<Problem> &problems);

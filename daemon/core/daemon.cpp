@@ -1,15 +1,16 @@
 #include "daemon/core/daemon.h"
 
 #include "common/base/clock.h"
+#include "common/base/descriptor_limit.h"
 #include "common/base/files.h"
 #include "common/base/logging.h"
 #include "daemon/core/operations.h"
+#include "daemon/core/session_operations.h"
 #include "daemon/providers/curl/curl_transport.h"
 
 #include <algorithm>
 #include <csignal>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,15 +31,6 @@ std::vector<BinLink> installedPrograms(const std::string &executable)
             links.push_back({name, directory + name});
     }
     return links;
-}
-
-void raiseDescriptorLimit()
-{
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 } // namespace
@@ -85,6 +77,10 @@ Result<void> Daemon::bringUp()
         return lock.error();
     m_lock.emplace(std::move(*lock));
     raiseDescriptorLimit();
+    Result<std::shared_ptr<sockets::SocketLoop>> loop = sockets::SocketLoop::create();
+    if (!loop)
+        return loop.error();
+    m_shared = {std::move(*loop), sockets::ClientBudget::create(static_cast<int>(descriptorShares().clients))};
 
     config::DaemonConfig config;
     if (Result<config::DaemonConfig> loaded = config::loadDaemonConfig(places.configFile()); loaded) {
@@ -105,22 +101,52 @@ Result<void> Daemon::bringUp()
     m_models = std::make_unique<models::ModelService>(
         models::ModelServices{[this] { return m_runtime->snapshot().load()->catalog; }, m_runtime->secrets(), *m_egress,
                               *m_http, systemClock()});
+    m_sessions = std::make_unique<sessions::SessionRegistry>(
+        sessions::SessionPlace{places.installedTree(), places.activeSessionsDir()},
+        modelAnswerer(*m_models, m_runtime->snapshot()), systemClock());
     m_control = std::make_unique<control::ControlServer>(control::ExecServices{*m_models, m_runtime->snapshot()},
-                                                         ::geteuid());
+                                                         ::geteuid(), nullptr, m_shared);
     registerOperations(*m_control, OperationContext{*m_runtime, *m_models, *m_control, *m_egress,
                                                     [this] { return m_fs && m_fs->isMounted(); },
-                                                    [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs});
+                                                    [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs,
+                                                    [this] { return sessionFacts(); }});
+    registerSessionOperations(*m_control, *m_sessions);
     if (m_options.withFuse) {
         if (Result<void> mounted = mount(); !mounted)
             return mounted;
     }
+    openSessions();
     if (Result<void> listening = m_control->listen(places.controlSocket()); !listening)
         return listening;
-    connect(m_control.get(), &control::ControlServer::becameIdle, this, [this] {
-        if (m_isStopping)
-            QMetaObject::invokeMethod(this, &Daemon::takeDown, Qt::QueuedConnection);
-    });
+    connect(m_control.get(), &control::ControlServer::becameIdle, this, &Daemon::takeDownWhenIdle);
+    connect(m_sessions.get(), &sessions::SessionRegistry::becameIdle, this, &Daemon::takeDownWhenIdle);
     return {};
+}
+
+// Before the control socket listens: whoever sees the daemon ready finds every socket listening.
+void Daemon::openSessions()
+{
+    m_modelSockets = std::make_unique<sessions::ModelSockets>(m_options.places, *m_sessions, m_shared,
+                                                              [this](const std::string &path) {
+                                                                  if (m_fs)
+                                                                      m_fs->entryChanged(path);
+                                                              });
+    m_modelSockets->follow(*m_runtime->snapshot().load()->catalog);
+    connect(m_runtime.get(), &Runtime::snapshotChanged, this,
+            [this](const auto &, const auto &after) { m_modelSockets->follow(*after->catalog); });
+    m_sessions->repairUnfinished();
+}
+
+SessionFacts Daemon::sessionFacts() const
+{
+    SessionFacts facts;
+    facts.liveRuns = m_sessions->liveRuns();
+    facts.repairs = m_sessions->repairs();
+    if (m_modelSockets) {
+        for (const auto &[path, error] : m_modelSockets->faults())
+            facts.sockets.push_back({path, error});
+    }
+    return facts;
 }
 
 Result<void> Daemon::mount()
@@ -173,10 +199,17 @@ void Daemon::stop()
         return;
     m_isStopping = true;
     m_control->shutDown();
-    if (m_control->liveExecutions() == 0)
-        takeDown();
-    else
+    m_sessions->shutDown();
+    if (isBusy())
         m_stopDeadline.start();
+    else
+        takeDown();
+}
+
+void Daemon::takeDownWhenIdle()
+{
+    if (m_isStopping && !isBusy())
+        QMetaObject::invokeMethod(this, &Daemon::takeDown, Qt::QueuedConnection);
 }
 
 void Daemon::takeDown()

@@ -5,11 +5,14 @@
 #include "common/base/places.h"
 #include "daemon/control/control_server.h"
 #include "daemon/core/instance_lock.h"
+#include "daemon/core/operations.h"
 #include "daemon/core/runner_path.h"
 #include "daemon/core/runtime.h"
 #include "daemon/fs/session.h"
 #include "daemon/models/model_service.h"
 #include "daemon/providers/route/route_egress.h"
+#include "daemon/sessions/model_sockets.h"
+#include "daemon/sessions/session_registry.h"
 
 #include <QObject>
 #include <QTimer>
@@ -51,18 +54,25 @@ private:
     Result<void> bringUp();
     Result<void> prepareDirectories();
     Result<void> mount();
+    void openSessions();
+    SessionFacts sessionFacts() const;
+    bool isBusy() const { return m_control->liveExecutions() > 0 || m_sessions->liveRuns() > 0; }
+    void takeDownWhenIdle();
     void takeDown();
 
     DaemonOptions m_options;
     std::int64_t m_startedAtMs;
     std::optional<InstanceLock> m_lock;
     std::optional<RunnerPath> m_runner;
+    sockets::SharedSockets m_shared;
     std::unique_ptr<Runtime> m_runtime;
     std::unique_ptr<providers::RouteEgress> m_egress;
     std::unique_ptr<providers::HttpTransport> m_http;
     std::unique_ptr<models::ModelService> m_models;
+    std::unique_ptr<sessions::SessionRegistry> m_sessions;
     std::unique_ptr<control::ControlServer> m_control;
     std::unique_ptr<fs::FsSession> m_fs;
+    std::unique_ptr<sessions::ModelSockets> m_modelSockets;
     QTimer m_stopDeadline;
     bool m_isStopping = false;
 };

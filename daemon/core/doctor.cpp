@@ -51,6 +51,17 @@ void checkLimits(const Runtime &runtime, std::vector<DoctorCheck> &checks)
     }
 }
 
+void checkSessions(const SessionFacts &facts, std::vector<DoctorCheck> &checks)
+{
+    for (const Problem &problem : facts.sockets) {
+        checks.push_back({problem.where, "error", "no conversations: " + problem.error.text(),
+                          problem.error.number() == ENAMETOOLONG ? "start cortexd with a shorter --runtime" : ""});
+    }
+    // Put in order already; said so that nobody wonders about a run that ended with EINTR.
+    for (const std::string &repair : facts.repairs)
+        checks.push_back({"sessions", "warning", repair, ""});
+}
+
 // An invalid provider file can be opened by its name.
 std::string hintFor(const Problem &problem)
 {
@@ -100,10 +111,11 @@ void checkRoute(const providers::RouteEgress::Check &route, std::vector<DoctorCh
 
 } // namespace
 
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route)
+std::vector<DoctorCheck> runDoctor(const OperationContext &context, const providers::RouteEgress::Check &route)
 {
+    Runtime &runtime = context.runtime;
     std::vector<DoctorCheck> checks;
-    checks.push_back(checkMount(runtime, isMounted));
+    checks.push_back(checkMount(runtime, context.isMounted()));
     checks.push_back(checkDisk(runtime));
     checkSecretsDirectory(runtime, checks);
     for (const std::string &warning : runtime.config().warnings)
@@ -111,6 +123,7 @@ std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const provi
     checkLimits(runtime, checks);
     for (const Problem &problem : runtime.problems())
         checks.push_back({problem.where, "error", problem.error.text(), hintFor(problem)});
+    checkSessions(context.sessionFacts(), checks);
     checkRoute(route, checks);
     checkProviders(runtime, checks);
     return checks;

@@ -49,7 +49,7 @@ void handleStatus(const OperationContext &context, const Responder &responder)
     writer.field("uptime_ms", systemClock().monotonicMs() - context.startedAtMs);
     writer.field("providers", count(context.runtime.providers().providers.size()));
     writer.field("models", count(catalog->models().size()));
-    writer.field("runs", context.server.liveExecutions());
+    writer.field("runs", context.server.liveExecutions() + context.sessionFacts().liveRuns);
     writeProblems(writer, context.runtime.problems());
     respond(responder, writer);
 }
@@ -59,7 +59,7 @@ void answerDoctor(const OperationContext &context, const Responder &responder,
 {
     json::Writer writer = openObject();
     writer.key("checks").beginArray();
-    std::vector<DoctorCheck> checks = runDoctor(context.runtime, context.isMounted(), route);
+    std::vector<DoctorCheck> checks = runDoctor(context, route);
     if (checks.size() > kMostChecks) {
         const std::size_t more = checks.size() - kMostChecks;
         checks.resize(kMostChecks);

@@ -8,8 +8,17 @@
 #include "daemon/providers/route/route_egress.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace cortexfs {
+
+// What status and doctor say of conversations.
+struct SessionFacts {
+    int liveRuns = 0;
+    std::vector<Problem> sockets;     // that should listen and do not
+    std::vector<std::string> repairs; // what crashes had left, since the start
+};
 
 struct OperationContext {
     Runtime &runtime;
@@ -19,6 +28,7 @@ struct OperationContext {
     std::function<bool()> isMounted;
     std::function<std::uint64_t()> fuseRequests;
     std::int64_t startedAtMs; // monotonic
+    std::function<SessionFacts()> sessionFacts = [] { return SessionFacts(); };
 };
 
 void registerOperations(control::ControlServer &server, const OperationContext &context);
@@ -29,6 +39,6 @@ struct DoctorCheck {
     std::string message;
     std::string hint; // what to do, or empty
 };
-std::vector<DoctorCheck> runDoctor(Runtime &runtime, bool isMounted, const providers::RouteEgress::Check &route);
+std::vector<DoctorCheck> runDoctor(const OperationContext &context, const providers::RouteEgress::Check &route);
 
 } // namespace cortexfs

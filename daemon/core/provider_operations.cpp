@@ -189,7 +189,7 @@ void answerKeyChange(const OperationContext &context, const Responder &responder
 {
     if (!outcome)
         return responder.error(outcome.error());
-    context.runtime.secretsChanged();
+    context.runtime.secretsChanged(name);
     json::Writer writer = openObject();
     writer.field("name", name).field("slot", slot);
     if (!findProvider(context.runtime, name))

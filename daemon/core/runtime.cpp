@@ -85,6 +85,8 @@ Result<void> Runtime::load()
     }
     if (Result<void> prepared = m_store.prepare(); !prepared)
         return prepared;
+    if (Result<void> made = files::makeDirectories(m_places.activeSessionsDir(), 0700); !made)
+        return made;
     const std::string limits = m_places.limitsCache();
     for (const std::string &directory : {m_places.providersDir(), limits.substr(0, limits.rfind('/'))})
         removeLeftovers(directory);
@@ -141,6 +143,17 @@ void Runtime::readConfiguration()
     }
     for (const Problem &problem : m_configProblems)
         qCWarning(lcConfig, "%s: %s", problem.where.c_str(), problem.error.text().c_str());
+}
+
+void Runtime::secretsChanged(const std::string &provider)
+{
+    const auto catalog = m_snapshot.load()->catalog;
+    const auto [first, last] = catalog->rangeOf(provider);
+    for (std::size_t i = first; i < last; ++i) {
+        if (const auto &activity = catalog->models()[i].activity)
+            activity->endCooldown();
+    }
+    rebuild();
 }
 
 void Runtime::rebuild()

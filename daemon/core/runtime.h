@@ -36,8 +36,9 @@ public:
     Result<void> load();
     // Reads the configuration again and publishes.
     void refresh();
-    // A key came or went: only what depends on it is built again.
-    void secretsChanged() { rebuild(); }
+    // A key of this provider came or went: what depends on it is built again, and what the service answered to another
+    // key keeps none of its models waiting any longer.
+    void secretsChanged(const std::string &provider);
 
     const Places &places() const { return m_places; }
     const config::DaemonConfig &config() const { return m_config; }

@@ -9,13 +9,16 @@ Result<std::optional<SecretString>> keyFor(const providers::SecretStore &secrets
 {
     if (slot.empty())
         return std::optional<SecretString>();
-    Result<SecretString> key = secrets.get(provider.name, slot);
-    if (key)
+    if (provider.needsKey || slot != providers::kDefaultSlot) {
+        Result<SecretString> key = secrets.get(provider.name, slot);
+        if (!key)
+            return key.error();
         return std::optional(std::move(*key));
-    if (provider.needsKey || slot != providers::kDefaultSlot)
-        return key.error();
-    if (secrets.state(provider.name, slot).state == providers::SlotState::Rejected)
-        qCWarning(lcProvider, "%s", key.error().message().c_str());
+    }
+    Result<std::optional<SecretString>> key = secrets.find(provider.name, slot);
+    if (key)
+        return key;
+    qCWarning(lcProvider, "%s", key.error().message().c_str());
     return std::optional<SecretString>();
 }
 

@@ -58,9 +58,8 @@ bool isAnswering(const sockaddr_un &address)
 
 } // namespace
 
-UnixListener::UnixListener(int maxClients, QObject *parent, std::shared_ptr<SocketLoop> loop,
-                           std::shared_ptr<ClientBudget> budget)
-    : QObject(parent), m_budget(std::move(budget)), m_loop(std::move(loop)), m_maxClients(maxClients)
+UnixListener::UnixListener(int maxClients, QObject *parent, SharedSockets shared)
+    : QObject(parent), m_shared(std::move(shared)), m_maxClients(maxClients)
 {}
 
 UnixListener::~UnixListener() { close(); }
@@ -84,11 +83,11 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd.isValid())
         return errors::fromErrno(errno, "socket");
-    if (!m_loop) {
+    if (!m_shared.loop) {
         Result<std::shared_ptr<SocketLoop>> loop = SocketLoop::create();
         if (!loop)
             return loop.error();
-        m_loop = std::move(*loop);
+        m_shared.loop = std::move(*loop);
     }
     ::unlink(temporary.c_str());
     if (::bind(fd.get(), reinterpret_cast<const sockaddr *>(&*staged), sizeof *staged) != 0)
@@ -99,7 +98,7 @@ Result<void> UnixListener::listen(const std::string &path, mode_t mode)
         ::unlink(temporary.c_str());
         return errors::fromErrno(number, path);
     }
-    const Result<SocketLoop::Key> key = m_loop->watch(fd.get(), {true, false}, *this);
+    const Result<SocketLoop::Key> key = m_shared.loop->watch(fd.get(), {true, false}, *this);
     if (!key) {
         ::unlink(path.c_str());
         return key.error();
@@ -115,9 +114,9 @@ void UnixListener::close()
 {
     if (!m_fd.isValid())
         return;
-    m_loop->unwatch(m_key);
-    if (m_budget)
-        m_budget->stopWaiting(*this);
+    m_shared.loop->unwatch(m_key);
+    if (m_shared.budget)
+        m_shared.budget->stopWaiting(*this);
     m_retry.stop();
     m_fd.reset();
     struct stat info = {};
@@ -129,7 +128,7 @@ void UnixListener::close()
 void UnixListener::setAccepting(bool isAccepting)
 {
     if (m_fd.isValid())
-        m_loop->setInterest(m_key, {isAccepting && m_clients < m_maxClients, false});
+        m_shared.loop->setInterest(m_key, {isAccepting && m_clients < m_maxClients, false});
 }
 
 void UnixListener::seatsFreed()
@@ -158,8 +157,8 @@ void UnixListener::acceptClients()
     for (int turn = 0; turn < kAcceptsPerTurn; ++turn) {
         if (m_clients >= m_maxClients)
             return setAccepting(false); // a client that leaves wakes us
-        if (m_budget && m_budget->isFull()) {
-            m_budget->wait(*this, m_wasServed);
+        if (m_shared.budget && m_shared.budget->isFull()) {
+            m_shared.budget->wait(*this, m_wasServed);
             return setAccepting(false);
         }
         UniqueFd client(::accept4(m_fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -178,9 +177,9 @@ void UnixListener::acceptClients()
         const Result<Peer> peer = peerOf(client.get());
         if (!peer)
             continue;
-        const QPointer<FrameSocket> socket(new FrameSocket(std::move(client), *peer, m_loop, this));
-        if (m_budget)
-            socket->m_seat = m_budget->take();
+        const QPointer<FrameSocket> socket(new FrameSocket(std::move(client), *peer, m_shared.loop, this));
+        if (m_shared.budget)
+            socket->m_seat = m_shared.budget->take();
         m_wasServed = true;
         ++m_clients;
         connect(socket.data(), &QObject::destroyed, this, [this] {

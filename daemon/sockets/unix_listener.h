@@ -6,9 +6,8 @@
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
-#include "daemon/sockets/client_budget.h"
 #include "daemon/sockets/frame_socket.h"
-#include "daemon/sockets/socket_loop.h"
+#include "daemon/sockets/shared_sockets.h"
 
 #include <QBasicTimer>
 #include <QObject>
@@ -25,11 +24,9 @@ class UnixListener : public QObject, private SocketHandler, private ClientBudget
 public:
     static constexpr int kMaxClients = 4096;
 
-    // Clients at the same time; further ones wait in the backlog, as those for whom `budget` (when there is one) has no
-    // seat. A process with many listeners gives all of them the same `loop`, and so to their clients; without one this
-    // makes its own when it listens.
-    explicit UnixListener(int maxClients = kMaxClients, QObject *parent = nullptr,
-                          std::shared_ptr<SocketLoop> loop = {}, std::shared_ptr<ClientBudget> budget = {});
+    // `maxClients` at the same time; further ones wait in the backlog, as those for whom the shared budget has no seat. A
+    // process with many listeners gives all of them the same `shared`.
+    explicit UnixListener(int maxClients = kMaxClients, QObject *parent = nullptr, SharedSockets shared = {});
     ~UnixListener() override;
 
     // Binds under a temporary name and renames it into place, so that the path never exists without a listener and a
@@ -60,8 +57,7 @@ private:
     void setAccepting(bool isAccepting);
     void rest();
 
-    const std::shared_ptr<ClientBudget> m_budget;
-    std::shared_ptr<SocketLoop> m_loop;
+    SharedSockets m_shared;
     SocketLoop::Key m_key = SocketLoop::kNoKey;
     UniqueFd m_fd;
     std::string m_path;

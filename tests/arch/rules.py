@@ -16,7 +16,7 @@ LAYERS = {
 }
 
 # Inside common a folder includes only those before it.
-COMMON_ORDER = ["base", "json", "jsonl", "abi", "config", "route", "policy", "object", "oauth", "control_client"]
+COMMON_ORDER = ["base", "json", "jsonl", "abi", "config", "route", "policy", "object", "oauth", "control_client", "object_client"]
 
 # Folders that may know only what is listed (prefixes), because they are pure or because they start in a millisecond.
 NARROW = [

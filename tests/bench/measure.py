@@ -107,15 +107,16 @@ class Client:
 
 
 def memory(pid):
-    """Resident and private bytes of a process."""
+    """Resident bytes of a process, and those that are its own: clean pages of libraries are the page cache's, and count as
+    private only while no other program happens to map them."""
     resident = private = 0
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
         for line in rollup:
             words = line.split()
             if words[0] == "Rss:":
                 resident = int(words[1]) * 1024
-            elif words[0] in ("Private_Clean:", "Private_Dirty:"):
-                private += int(words[1]) * 1024
+            elif words[0] == "Private_Dirty:":
+                private = int(words[1]) * 1024
     return resident, private
 
 

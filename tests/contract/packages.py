@@ -41,6 +41,7 @@ def install(source, target, program):
     if npm is None or node is None:
         raise Missing("npm is not installed")
     refuse_old_node(node, source, program)
+    target = os.path.abspath(target)  # npm runs in it, and takes a relative cache as being below it
     os.makedirs(target, exist_ok=True)
     with open(os.path.join(target, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two runs of one build directory

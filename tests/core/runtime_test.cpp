@@ -424,14 +424,14 @@ void RuntimeTest::keysAreLookedAtAgain()
     const auto isReady = [&] { return fixture.runtime->snapshot().load()->catalog->find("far", "m")->isConfigured; };
     QVERIFY(!isReady());
     QVERIFY(fixture.runtime->secrets().set("far", "default", SecretString("sk-1")));
-    fixture.runtime->secretsChanged();
+    fixture.runtime->secretsChanged("far");
     QVERIFY(isReady());
     QVERIFY(fixture.runtime->secrets().remove("far", "default"));
-    fixture.runtime->secretsChanged();
+    fixture.runtime->secretsChanged("far");
     QVERIFY(!isReady());
     QVERIFY(
         fixture.runtime->secrets().set("far", "other", SecretString("sk-1"))); // another slot is not the default one
-    fixture.runtime->secretsChanged();
+    fixture.runtime->secretsChanged("far");
     QVERIFY(!isReady());
 }
 

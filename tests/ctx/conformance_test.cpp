@@ -57,6 +57,13 @@ std::vector<std::string> neededOptions(const Path &path)
     return {};
 }
 
+std::string wordFor(const Argument &argument)
+{
+    if (!argument.choices.empty())
+        return std::string(argument.choices[0]);
+    return argument.completion == Completion::Object ? "debug/echo" : "model/debug/echo.d/effort";
+}
+
 // A line that satisfies the descriptor: a word for each required argument.
 std::vector<std::string> validLine(const Path &path)
 {
@@ -65,7 +72,7 @@ std::vector<std::string> validLine(const Path &path)
     words.insert(words.end(), options.begin(), options.end());
     for (const Argument &argument : path.back()->arguments) {
         if (!argument.isOptional)
-            words.push_back(argument.choices.empty() ? "model/debug/echo.d/effort" : std::string(argument.choices[0]));
+            words.push_back(wordFor(argument));
     }
     return words;
 }
@@ -241,7 +248,7 @@ private Q_SLOTS:
         QCOMPARE(options.exitCode, 0);
         for (const Option &option : command.options)
             QVERIFY2(options.out.find(std::string(option.name) + "\t") != std::string::npos, options.out.c_str());
-        QCOMPARE(options.out.find("--json\t") != std::string::npos, command.printsFacts);
+        QCOMPARE(options.out.find("--json\t") != std::string::npos, command.hasJson());
         QVERIFY(options.out.find("--help\t") != std::string::npos);
 
         line.back().clear();

@@ -99,6 +99,17 @@ FakeDaemon &World::daemon()
     return *m_daemon;
 }
 
+FakeDaemon &World::object(const std::string &name)
+{
+    if (!m_object) {
+        const std::string path = m_runtime + "/" + name + ".sock";
+        (void)files::makeDirectories(parentPath(path), 0755);
+        ::unlink(path.c_str());
+        m_object = std::make_unique<FakeDaemon>(path);
+    }
+    return *m_object;
+}
+
 void World::write(const std::string &path, const std::string &text, int mode)
 {
     const std::string full = m_root + "/" + path;

@@ -35,6 +35,10 @@ public:
     // Starts listening on <runtime>/control.sock.
     FakeDaemon &daemon();
     void stopDaemon() { m_daemon.reset(); }
+    // Starts listening on <runtime>/<name>.sock, the socket of an object such as "model/debug/echo".
+    FakeDaemon &object(const std::string &name = "model/debug/echo");
+    // Its socket stays, as after a kill -9.
+    void stopObject() { m_object.reset(); }
 
     // status, model/debug/echo with its .d, model/main, model/local/m1, agent/, tool/, home/, shared/
     void makeTree();
@@ -60,6 +64,7 @@ private:
     std::string m_root;
     std::string m_runtime;
     std::unique_ptr<FakeDaemon> m_daemon;
+    std::unique_ptr<FakeDaemon> m_object;
 };
 
 std::string programPath();

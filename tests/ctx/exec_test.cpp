@@ -327,6 +327,19 @@ private Q_SLOTS:
         QTRY_VERIFY(wasEnded);
     }
 
+    void aReaderThatLeavesWhileTheModelThinksCancelsTheRun()
+    {
+        World world;
+        world.daemon().on("exec", [](Peer &peer, const json::Value &request) {
+            peer.event(request, "{\"type\":\"start\",\"run\":\"r1\"}"); // and nothing more
+        });
+        world.daemon().reply("cancel", "");
+        const Outcome outcome = world.shell("\"$CTX\" exec debug/echo x | head -n 1 | wc -l; echo ${PIPESTATUS[0]}");
+        QCOMPARE(QByteArray::fromStdString(outcome.out), QByteArray("1\n141\n"));
+        QCOMPARE(outcome.err, std::string());
+        QVERIFY(world.daemon().waitForRequest(R"("op":"cancel")"));
+    }
+
     void aMillionLinesKeepTheirOrder()
     {
         constexpr int kLines = 200'000;

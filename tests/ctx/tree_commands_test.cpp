@@ -169,6 +169,8 @@ private Q_SLOTS:
         world.write("shared/x", binary);
         QCOMPARE(world.run({"cat", "shared/x", "model/debug/echo/effort", "model/main/cap"}).out,
                  binary + "auto\nchat\nstream\n");
+        QCOMPARE(world.run({"cat", "debug/echo.d/effort", "main/cap"}).out, std::string("auto\nchat\nstream\n"));
+        QCOMPARE(world.run({"cat", "debug/echo"}).out, world.read("model/debug/echo"));
         const std::string large(3'000'000, 'x');
         world.write("shared/large", large);
         QVERIFY(world.run({"cat", "shared/large"}).out == large);
@@ -213,6 +215,17 @@ private Q_SLOTS:
         QTest::newRow("through an alias")
             << QList<QByteArray>{"model/main/effort", "low"} << QByteArray() << QByteArray("model/debug/echo.d/effort")
             << QByteArray("low\n") << QByteArray("model/debug/echo.d/effort = low\n");
+        const auto effort = [](const char *title, const char *name) {
+            QTest::newRow(title) << QList<QByteArray>{name, "low"} << QByteArray()
+                                 << QByteArray("model/debug/echo.d/effort") << QByteArray("low\n")
+                                 << QByteArray("model/debug/echo.d/effort = low\n");
+        };
+        effort("by the name of the model", "debug/echo/effort");
+        effort("by the name of the model with .d", "debug/echo.d/effort");
+        effort("by the name of the alias", "main/effort");
+        QTest::newRow("of an agent by its name")
+            << QList<QByteArray>{"coder/model", "fast"} << QByteArray() << QByteArray("agent/coder.d/model")
+            << QByteArray("fast\n") << QByteArray("agent/coder.d/model = fast\n");
         QTest::newRow("several lines") << QList<QByteArray>{"model/debug/echo/fallback", "a/b", "c/d"} << QByteArray()
                                        << QByteArray("model/debug/echo.d/fallback") << QByteArray("a/b\nc/d\n")
                                        << QByteArray("model/debug/echo.d/fallback =\n  a/b\n  c/d\n");
@@ -258,6 +271,12 @@ private Q_SLOTS:
         QTest::newRow("a file at home") << QByteArray("home/note") << 2 << QByteArray("with the usual tools");
         QTest::newRow("an absent control") << QByteArray("model/debug/echo/colour") << 1 << QByteArray("(ENOENT)");
         QTest::newRow("a directory") << QByteArray("model/debug") << 2 << QByteArray("not a control file");
+        QTest::newRow("an object by its name")
+            << QByteArray("debug/echo") << 2 << QByteArray("\"ctx ls model/debug/echo.d\" lists what can be set");
+        QTest::newRow("an absent control of a name")
+            << QByteArray("debug/echo/colour") << 1 << QByteArray("debug/echo/colour");
+        QTest::newRow("a name that nothing has") << QByteArray("nobody/m/effort") << 1 << QByteArray("nobody/m/effort");
+        QTest::newRow("a place that is no name") << QByteArray("/debug/echo/effort") << 2 << QByteArray("not below");
     }
     void setRefusesWhatIsNoControl()
     {

@@ -5,8 +5,8 @@
 #include "common/base/files.h"
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/nodes/tree.h"
+#include "daemon/identity/credentials.h"
 #include "tests/fs/fs_fixture.h"
 
 #include <atomic>
@@ -104,7 +104,7 @@ public:
     ~PureTree() { credentials.assumeDaemon(); }
 
     // The node of a path below the mount; an errno where there is none.
-    fs::ErrnoOr<fs::Entry> find(const std::string &path, const fs::Caller &caller = {})
+    fs::ErrnoOr<fs::Entry> find(const std::string &path, const Caller &caller = {})
     {
         fs::Entry at;
         at.id = fs::kRootId;
@@ -134,7 +134,7 @@ public:
         const auto data = opened->file->read(scratch, 1 << 20, 0);
         return data ? std::string(*data) : "errno " + std::to_string(data.error());
     }
-    std::vector<std::string> list(const std::string &path, const fs::Caller &caller = {})
+    std::vector<std::string> list(const std::string &path, const Caller &caller = {})
     {
         class Names : public fs::DirectorySink {
         public:
@@ -175,7 +175,7 @@ public:
     std::vector<fs::Invalidation> forgotten;
     fs::WorkQueue work;
     fs::PendingChanges changes;
-    fs::FsCredentials credentials;
+    FsCredentials credentials;
     UniqueFd treeFd;
     UniqueFd procFd;
     fs::BackedNodes nodes;

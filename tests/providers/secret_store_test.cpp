@@ -1,16 +1,21 @@
 #include "common/base/limits.h"
+#include "common/base/unique_fd.h"
 #include "daemon/providers/core/secret_store.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 
 #include <QTest>
 
 #include <functional>
 
+#include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace cortexfs;
 using namespace cortexfs::test;
+using providers::SecretCache;
 using providers::SecretStore;
 using providers::SlotInfo;
 using providers::SlotState;
@@ -18,8 +23,11 @@ using providers::SlotState;
 namespace {
 
 constexpr char kCanary[] = "sk-canary-77aa";
+constexpr char kOtherKey[] = "sk-another-88b"; // of the same length
+constexpr char kSlotFile[] = "secrets/provider/p/default";
 
 using Spoil = std::function<void(const TempDir &)>;
+using Change = std::function<void(const TempDir &, SecretStore &)>;
 
 mode_t modeOf(const std::string &path)
 {
@@ -27,9 +35,40 @@ mode_t modeOf(const std::string &path)
     return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
 }
 
+FileStamp stampAt(const std::string &path)
+{
+    struct stat info = {};
+    return ::lstat(path.c_str(), &info) == 0 ? stampOf(info) : FileStamp();
+}
+
+// A clock that shows a minute after now: what was written until now has long settled.
+FakeClock aMinuteLater() { return FakeClock(systemClock().wallMs() + 60'000); }
+
+// Tells whether a file was opened since it was asked last.
+class OpenWatch {
+public:
+    explicit OpenWatch(const std::string &path) : m_fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC))
+    {
+        if (::inotify_add_watch(m_fd.get(), path.c_str(), IN_OPEN) < 0)
+            qFatal("no watch on %s", path.c_str());
+    }
+    bool wasOpened()
+    {
+        bool opened = false;
+        alignas(inotify_event) char events[4096];
+        while (::read(m_fd.get(), events, sizeof(events)) > 0)
+            opened = true;
+        return opened;
+    }
+
+private:
+    UniqueFd m_fd;
+};
+
 } // namespace
 
 Q_DECLARE_METATYPE(Spoil)
+Q_DECLARE_METATYPE(Change)
 
 class SecretStoreTest : public QObject {
     Q_OBJECT
@@ -40,6 +79,11 @@ private Q_SLOTS:
     void missingSlotNamesProviderAndSlot();
     void slotThatOthersCouldTouchDoesNotCount_data();
     void slotThatOthersCouldTouchDoesNotCount();
+    void keyIsReadOnceWhileItsFileStays();
+    void keyOfAFileJustWrittenIsReadAgain();
+    void keptKeyFollowsItsFile_data();
+    void keptKeyFollowsItsFile();
+    void keyReadWhileItsSlotGoesIsNotKept();
     void badValueIsNotStored_data();
     void badValueIsNotStored();
     void badNamesAreRefused();
@@ -87,6 +131,8 @@ void SecretStoreTest::missingSlotNamesProviderAndSlot()
     QVERIFY(key.error().message().find("openai") != std::string::npos);
     QVERIFY(key.error().message().find("office") != std::string::npos);
     QVERIFY(store.state("openai", "office").state == SlotState::Missing);
+    const Result<std::optional<SecretString>> found = store.find("openai", "office");
+    QVERIFY(found && !*found);
     // Asking makes nothing.
     QCOMPARE(modeOf(dir.path("secrets")), 0u);
 }
@@ -161,17 +207,149 @@ void SecretStoreTest::slotThatOthersCouldTouchDoesNotCount()
     QFETCH(Spoil, spoil);
     QFETCH(QByteArray, reason);
     const TempDir dir;
-    SecretStore store(dir.path(), ::geteuid());
-    QVERIFY(store.set("p", "default", SecretString(kCanary)));
+    const FakeClock clock = aMinuteLater();
+    SecretStore keeps(dir.path(), ::geteuid(), clock);
+    QVERIFY(keeps.set("p", "default", SecretString(kCanary)));
+    QVERIFY(keeps.get("p", "default"));
     spoil(dir);
-    const Result<SecretString> key = store.get("p", "default");
-    QVERIFY(!key);
-    QCOMPARE(key.error().number(), ENOKEY);
-    QVERIFY2(QByteArray::fromStdString(key.error().message()).contains(reason), key.error().message().c_str());
-    const SlotInfo info = store.state("p", "default");
-    QVERIFY(info.state == SlotState::Rejected);
-    QVERIFY(QByteArray::fromStdString(info.reason).contains(reason));
-    QVERIFY(key.error().message().find(kCanary) == std::string::npos);
+    const SecretStore fresh(dir.path(), ::geteuid());
+    for (const SecretStore *store : {&std::as_const(keeps), &fresh}) {
+        const Result<SecretString> key = store->get("p", "default");
+        QVERIFY(!key);
+        QCOMPARE(key.error().number(), ENOKEY);
+        QVERIFY2(QByteArray::fromStdString(key.error().message()).contains(reason), key.error().message().c_str());
+        const SlotInfo info = store->state("p", "default");
+        QVERIFY(info.state == SlotState::Rejected);
+        QVERIFY(QByteArray::fromStdString(info.reason).contains(reason));
+        QVERIFY(key.error().message().find(kCanary) == std::string::npos);
+    }
+}
+
+void SecretStoreTest::keyIsReadOnceWhileItsFileStays()
+{
+    const TempDir dir;
+    const FakeClock clock = aMinuteLater();
+    SecretStore store(dir.path(), ::geteuid(), clock);
+    QVERIFY(store.set("p", "default", SecretString(kCanary)));
+    OpenWatch watch(dir.path(kSlotFile));
+    QVERIFY(store.get("p", "default")->reveal() == kCanary);
+    QVERIFY(watch.wasOpened());
+    QVERIFY(store.get("p", "default")->reveal() == kCanary);
+    QVERIFY(store.get("p", "default")->reveal() == kCanary);
+    QVERIFY(!watch.wasOpened());
+}
+
+void SecretStoreTest::keyOfAFileJustWrittenIsReadAgain()
+{
+    const TempDir dir;
+    // Before the file was written: as if it had been written in this very tick of the clock.
+    const FakeClock clock(systemClock().wallMs());
+    SecretStore store(dir.path(), ::geteuid(), clock);
+    QVERIFY(store.set("p", "default", SecretString(kCanary)));
+    OpenWatch watch(dir.path(kSlotFile));
+    for (int i = 0; i < 2; ++i) {
+        QVERIFY(store.get("p", "default")->reveal() == kCanary);
+        QVERIFY(watch.wasOpened());
+    }
+    dir.write(kSlotFile, kOtherKey);
+    QVERIFY(store.get("p", "default")->reveal() == kOtherKey);
+}
+
+void SecretStoreTest::keptKeyFollowsItsFile_data()
+{
+    QTest::addColumn<Change>("change");
+    QTest::addColumn<QByteArray>("after"); // empty: no key
+    const auto row = [](const char *title, Change change, const char *after) {
+        QTest::newRow(title) << change << QByteArray(after);
+    };
+    // Until the clock of the file system has ticked: with a real clock, nothing younger than that is kept.
+    const auto overwrite = [](const TempDir &dir) {
+        const FileStamp before = stampAt(dir.path(kSlotFile));
+        QTRY_VERIFY((dir.write(kSlotFile, kOtherKey), stampAt(dir.path(kSlotFile)) != before));
+    };
+    row(
+        "nothing happens", [](const TempDir &, SecretStore &) {}, kCanary);
+    row(
+        "another key is set",
+        [](const TempDir &, SecretStore &store) { QVERIFY(store.set("p", "default", SecretString(kOtherKey))); },
+        kOtherKey);
+    row(
+        "the slot is removed", [](const TempDir &, SecretStore &store) { QVERIFY(store.remove("p", "default")); }, "");
+    row(
+        "another slot is removed",
+        [](const TempDir &, SecretStore &store) {
+            QVERIFY(store.set("p", "office", SecretString(kOtherKey)));
+            QVERIFY(store.remove("p", "office"));
+        },
+        kCanary);
+    row(
+        "the file is removed by hand", [](const TempDir &dir, SecretStore &) { ::unlink(dir.path(kSlotFile).c_str()); },
+        "");
+    row(
+        "another file is moved over it",
+        [](const TempDir &dir, SecretStore &) {
+            dir.write("secrets/provider/p/new", kOtherKey);
+            QCOMPARE(::rename(dir.path("secrets/provider/p/new").c_str(), dir.path(kSlotFile).c_str()), 0);
+        },
+        kOtherKey);
+    row(
+        "the file is overwritten in place", [=](const TempDir &dir, SecretStore &) { overwrite(dir); }, kOtherKey);
+    row(
+        "it is overwritten and its time is put back",
+        [=](const TempDir &dir, SecretStore &) {
+            struct stat info = {};
+            QCOMPARE(::lstat(dir.path(kSlotFile).c_str(), &info), 0);
+            overwrite(dir);
+            const timespec times[2] = {info.st_atim, info.st_mtim};
+            QCOMPARE(::utimensat(AT_FDCWD, dir.path(kSlotFile).c_str(), times, 0), 0);
+        },
+        kOtherKey);
+    row(
+        "its mode is spoilt and repaired",
+        [](const TempDir &dir, SecretStore &) {
+            QCOMPARE(::chmod(dir.path(kSlotFile).c_str(), 0644), 0);
+            QCOMPARE(::chmod(dir.path(kSlotFile).c_str(), 0600), 0);
+        },
+        kCanary);
+    row(
+        "the directory of the provider is another one",
+        [](const TempDir &dir, SecretStore &) {
+            QCOMPARE(::rename(dir.path("secrets/provider/p").c_str(), dir.path("old").c_str()), 0);
+            dir.write(kSlotFile, kOtherKey);
+        },
+        kOtherKey);
+}
+
+void SecretStoreTest::keptKeyFollowsItsFile()
+{
+    QFETCH(Change, change);
+    QFETCH(QByteArray, after);
+    const TempDir dir;
+    const FakeClock clock = aMinuteLater();
+    SecretStore store(dir.path(), ::geteuid(), clock);
+    QVERIFY(store.set("p", "default", SecretString(kCanary)));
+    QVERIFY(store.get("p", "default")->reveal() == kCanary);
+    change(dir, store);
+    for (int i = 0; i < 2; ++i) {
+        const Result<SecretString> key = store.get("p", "default");
+        QCOMPARE(key ? 0 : key.error().number(), after.isEmpty() ? ENOKEY : 0);
+        QVERIFY(after.isEmpty() || key->reveal() == after.toStdString());
+    }
+}
+
+void SecretStoreTest::keyReadWhileItsSlotGoesIsNotKept()
+{
+    SecretCache cache;
+    FileStamp stamp;
+    stamp.inode = 7;
+    const std::uint64_t dropCount = cache.dropCount();
+    cache.drop("slot");
+    cache.keep("slot", stamp, SecretString(kCanary), dropCount);
+    QVERIFY(!cache.find("slot", stamp));
+    cache.keep("slot", stamp, SecretString(kCanary), cache.dropCount());
+    QVERIFY(cache.find("slot", stamp)->reveal() == kCanary);
+    cache.drop("slot");
+    QVERIFY(!cache.find("slot", stamp));
 }
 
 void SecretStoreTest::badValueIsNotStored_data()
@@ -207,6 +385,7 @@ void SecretStoreTest::badNamesAreRefused()
         QCOMPARE(store.set(name, "default", SecretString("k")).error().number(), EINVAL);
         QCOMPARE(store.set("p", name, SecretString("k")).error().number(), EINVAL);
         QCOMPARE(store.get("p", name).error().number(), EINVAL);
+        QCOMPARE(store.find("p", name).error().number(), EINVAL);
         QCOMPARE(store.remove(name, "default").error().number(), EINVAL);
     }
 }

@@ -16,9 +16,8 @@ namespace cortexfs::test {
 // Answers every frame with the same frame and lets clients go when they close.
 class EchoServer {
 public:
-    explicit EchoServer(int maxClients = 4096, std::shared_ptr<sockets::SocketLoop> loop = {},
-                        std::shared_ptr<sockets::ClientBudget> budget = {})
-        : listener(maxClients, nullptr, std::move(loop), std::move(budget))
+    explicit EchoServer(int maxClients = 4096, sockets::SharedSockets shared = {})
+        : listener(maxClients, nullptr, std::move(shared))
     {
         QObject::connect(
             &listener, &sockets::UnixListener::clientConnected, &listener, [this](sockets::FrameSocket *socket) {

@@ -99,6 +99,8 @@ private Q_SLOTS:
     void nothingIsReadOrSentOnceClosing();
     void aPeerThatNeverReadsIsNotRead();
     void framesReadBeforeThePauseKeepTheirOrder();
+    void aPeerThatTakesNothingIsDropped_data();
+    void aPeerThatTakesNothingIsDropped();
     void aPausedPeerThatGoesIsNoticed();
     void sendingToAPeerThatIsGone();
     void deletedInItsOwnSignal_data();
@@ -370,6 +372,37 @@ void FrameSocketTest::framesReadBeforeThePauseKeepTheirOrder()
     QCOMPARE(pair.ended, 0);
     QVERIFY(turnUntil([&] { return pair.client.take(), pair.ended == 1; }));
     QCOMPARE(pair.frames, expected);
+}
+
+void FrameSocketTest::aPeerThatTakesNothingIsDropped_data()
+{
+    QTest::addColumn<bool>("hasLimit");
+    QTest::addColumn<bool>("isReading");
+    QTest::newRow("it has a limit and takes nothing") << true << false;
+    QTest::newRow("it has a limit and takes a little now and then") << true << true;
+    QTest::newRow("it may take its time") << false << false;
+}
+
+void FrameSocketTest::aPeerThatTakesNothingIsDropped()
+{
+    QFETCH(bool, hasLimit);
+    QFETCH(bool, isReading);
+    constexpr int kLimitMs = 200;
+    Pair pair(4096);
+    if (hasLimit)
+        pair.socket->setStallLimit(kLimitMs);
+    const std::string line = std::string(limits::kMiB - 1, 'x') + "\n";
+    pair.socket->send(line);
+    QElapsedTimer timer;
+    timer.start();
+    // Twice the time that it may stay still; a reader takes something every few turns.
+    QVERIFY(turnUntil([&] {
+        if (isReading)
+            pair.client.pump(1024);
+        return pair.closed > 0 || timer.elapsed() > 2 * kLimitMs;
+    }));
+    QCOMPARE(pair.closed > 0, hasLimit && !isReading);
+    QCOMPARE(pair.socket->isOpen(), !(hasLimit && !isReading));
 }
 
 void FrameSocketTest::aPausedPeerThatGoesIsNoticed()

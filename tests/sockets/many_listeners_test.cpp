@@ -78,7 +78,7 @@ void ManyListenersTest::aThousandClientsLeaveNothingBehind()
 {
     const test::TempDir dir;
     const auto loop = *SocketLoop::create();
-    EchoServer server(4096, loop);
+    EchoServer server(4096, {loop, nullptr});
     QVERIFY(server.listener.listen(dir.path("s"), 0600));
     const int before = openDescriptors();
     for (int i = 0; i < 1000; ++i) {
@@ -103,7 +103,7 @@ void ManyListenersTest::listenersShareALoop()
     std::list<RawClient> clients;
     const int before = openDescriptors();
     for (int i = 0; i < 100; ++i) {
-        servers.emplace_back(4096, loop);
+        servers.emplace_back(4096, {loop, nullptr});
         const std::string path = dir.path("s" + std::to_string(i));
         QVERIFY(servers.back().listener.listen(path, 0600));
         clients.emplace_back(path);
@@ -129,7 +129,7 @@ void ManyListenersTest::aSharedBudgetIsDividedFairly()
     std::list<EchoServer> servers;
     std::list<RawClient> clients;
     for (int i = 0; i < 3; ++i) {
-        servers.emplace_back(4096, loop, budget);
+        servers.emplace_back(4096, {loop, budget});
         QVERIFY(servers.back().listener.listen(dir.path(std::to_string(i)), 0600));
     }
     for (int round = 0; round < 12; ++round) {
@@ -159,8 +159,8 @@ void ManyListenersTest::aSharedBudgetKeepsDescriptorsFree()
     const test::TempDir dir;
     const auto loop = *SocketLoop::create();
     const auto budget = ClientBudget::create(64);
-    EchoServer first(4096, loop, budget);
-    EchoServer second(4096, loop, budget);
+    EchoServer first(4096, {loop, budget});
+    EchoServer second(4096, {loop, budget});
     QVERIFY(first.listener.listen(dir.path("a"), 0600));
     QVERIFY(second.listener.listen(dir.path("b"), 0600));
     const pid_t child = ::fork();
@@ -181,9 +181,9 @@ void ManyListenersTest::aBudgetOutlivesItsListener()
 {
     const test::TempDir dir;
     const auto budget = ClientBudget::create(1);
-    EchoServer lasting(4096, {}, budget);
+    EchoServer lasting(4096, {nullptr, budget});
     QVERIFY(lasting.listener.listen(dir.path("b"), 0600));
-    auto ending = std::make_unique<EchoServer>(4096, std::shared_ptr<SocketLoop>(), budget);
+    auto ending = std::make_unique<EchoServer>(4096, sockets::SharedSockets{nullptr, budget});
     QVERIFY(ending->listener.listen(dir.path("a"), 0600));
     QObject holder;
     QObject::connect(&ending->listener, &UnixListener::clientConnected, &holder,

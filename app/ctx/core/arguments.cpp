@@ -26,10 +26,11 @@ const std::vector<Option> &globalOptions()
     return options;
 }
 
-const Option &jsonOption()
+const Option &jsonOption(const Command &command)
 {
-    static const Option option = {.name = "--json", .help = "print one line of JSON"};
-    return option;
+    static const Option facts = {.name = "--json", .help = "print one line of JSON"};
+    static const Option lines = {.name = "--json", .help = "print the lines of JSON as they come"};
+    return command.printsLines ? lines : facts;
 }
 
 class Parser {
@@ -89,8 +90,8 @@ private:
                 if (matches(option))
                     return &option;
             }
-            if (command()->printsFacts && matches(jsonOption()))
-                return &jsonOption();
+            if (command()->hasJson() && matches(jsonOption(*command())))
+                return &jsonOption(*command());
         }
         for (const Option &option : globalOptions()) {
             if (matches(option))
@@ -109,8 +110,8 @@ private:
         if (command()) {
             for (const Option &option : command()->options)
                 names.push_back(option.name);
-            if (command()->printsFacts)
-                names.push_back(jsonOption().name);
+            if (command()->hasJson())
+                names.push_back(jsonOption(*command()).name);
         }
         std::string text = "unknown option " + std::string(name);
         if (const std::string_view meant = nearest(name, names); !meant.empty())

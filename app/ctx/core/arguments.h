@@ -11,8 +11,8 @@ namespace cortexfs::ctx {
 
 // Accepted before and after the command: --root --runtime --system --user --help --version.
 const std::vector<Option> &globalOptions();
-// --json, for commands that print facts.
-const Option &jsonOption();
+// --json, for commands that have it.
+const Option &jsonOption(const Command &command);
 
 // `arguments` without the program's name; the texts must outlive the result. EINVAL says what is wrong and which help to
 // read. Counts of words are checked unless help is wanted. An argument that may be a secret is never quoted, and its

@@ -74,10 +74,12 @@ struct Command {
     std::vector<Note> exits = {}; // those that need saying beside the common ones
     std::vector<Note> files = {};
     std::vector<Command> subcommands = {};
-    bool printsFacts = false; // has --json
+    bool printsFacts = false; // has --json: one object
+    bool printsLines = false; // has --json: a line an event or a record, as they come; none when there are none
     bool asksDaemon = true;   // may fail because cortexd is not there
     bool passesRest = false;  // what follows the first word belongs to the object, options included
     bool isHidden = false;
+    bool hasJson() const { return printsFacts || printsLines; }
     // Not empty: an argument too many may be a secret. It is never quoted, its bytes are wiped, and this is said.
     std::string_view refusesSecrets = {};
     Run run = nullptr; // null: only its subcommands run

@@ -220,8 +220,8 @@ std::vector<Candidate> staticWords(const UnfinishedLine &line, Completion &dynam
     if (line.isOption) {
         if (command) {
             addOptions(out, command->options);
-            if (command->printsFacts)
-                addOptions(out, {jsonOption()});
+            if (command->hasJson())
+                addOptions(out, {jsonOption(*command)});
         }
         addOptions(out, globalOptions());
         return out;

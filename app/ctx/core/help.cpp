@@ -117,7 +117,7 @@ std::string usageLine(const std::vector<const Command *> &path)
 {
     const Command &command = *path.back();
     std::string text = "ctx " + pathText(path);
-    if (!command.options.empty() || command.printsFacts)
+    if (!command.options.empty() || command.hasJson())
         text += " [OPTIONS]";
     if (!command.run && !command.subcommands.empty())
         return text + " COMMAND";
@@ -229,8 +229,8 @@ std::string commandHelp(const std::vector<const Command *> &path, const Output &
         out += heading(style, "Arguments") + definitions(arguments);
 
     std::vector<Option> options = command.options;
-    if (command.printsFacts)
-        options.push_back(jsonOption());
+    if (command.hasJson())
+        options.push_back(jsonOption(command));
     if (!options.empty())
         out += heading(style, "Options") + optionRows(options);
     if (!command.examples.empty())

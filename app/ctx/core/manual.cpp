@@ -114,8 +114,8 @@ std::string synopsis(const std::vector<const Command *> &path)
     std::string out = ".Nm ctx\n.Cm " + pathText(path) + "\n";
     for (const Option &option : command.options)
         out += ".Op " + optionHeading(option) + "\n";
-    if (command.printsFacts)
-        out += ".Op " + optionHeading(jsonOption()) + "\n";
+    if (command.hasJson())
+        out += ".Op " + optionHeading(jsonOption(command)) + "\n";
     for (const Argument &argument : command.arguments) {
         out += argument.isOptional ? ".Op Ar " : ".Ar ";
         out += std::string(argument.name) + (argument.repeats ? " ..." : "") + "\n";
@@ -132,8 +132,8 @@ void appendCommand(std::string &out, std::vector<const Command *> path)
         out += ".Ss ctx " + pathText(path) + "\n";
         out += synopsis(path) + ".Pp\n" + paragraph(command.description);
         std::vector<Option> options = command.options;
-        if (command.printsFacts)
-            options.push_back(jsonOption());
+        if (command.hasJson())
+            options.push_back(jsonOption(command));
         if (!options.empty())
             out += optionList(options);
         out += ".Pp\nExit status:\n" + noteList(exitNotes(command), "Li");

@@ -24,6 +24,19 @@ std::vector<std::string> objectPaths(std::string_view name, const std::string &m
     return {"model/" + text, text};
 }
 
+std::string objectOf(Session &session, std::string_view name)
+{
+    const std::vector<std::string> paths = objectPaths(name, session.mount());
+    if (paths.size() == 1 || name.find('/') != std::string_view::npos || abi::isModelAlias(name))
+        return paths.front();
+    const Tree tree(session);
+    for (const std::string &path : paths) {
+        if (tree.exists(path))
+            return path;
+    }
+    return paths.front();
+}
+
 Result<std::string> controlPath(const Tree &tree, const std::string &path)
 {
     const std::string object = parentOf(path);
@@ -41,6 +54,25 @@ Result<std::string> controlPath(const Tree &tree, const std::string &path)
         real = *target;
     }
     return real + ".d/" + control;
+}
+
+Result<std::string> filePath(const Tree &tree, std::string_view name)
+{
+    const Result<std::string> given = tree.pathOf(name);
+    if (!given)
+        return given.error();
+    Result<std::string> path = controlPath(tree, *given);
+    const bool isPlace = name.starts_with('/') || name.starts_with('.'); // nobody calls an object so
+    if (!path || isPlace || given->empty() || tree.exists(*path))
+        return path;
+    const std::string object = parentOf(*given);
+    const std::string control = object.empty() ? std::string() : given->substr(object.size());
+    for (const std::string &candidate : objectPaths(object.empty() ? *given : object, tree.mount())) {
+        const Result<std::string> found = controlPath(tree, candidate + control);
+        if (found && tree.exists(*found))
+            return found;
+    }
+    return path;
 }
 
 } // namespace cortexfs::ctx

@@ -23,6 +23,15 @@ Result<void> writeFully(int fd, std::string_view text)
     return {};
 }
 
+Result<void> checkReader(short revents)
+{
+    if ((revents & POLLNVAL) != 0)
+        return errors::fromErrno(EBADF, "standard output");
+    if ((revents & (POLLERR | POLLHUP)) != 0)
+        return errors::fromErrno(EPIPE, "standard output");
+    return {};
+}
+
 bool Output::wantsColour(int fd, const Environment &environment)
 {
     if (environment("NO_COLOR"))

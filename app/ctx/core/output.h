@@ -14,6 +14,10 @@ enum class Style { Plain, Strong, Dim, Good, Warning, Bad };
 // write(2) until all is written, also to a non-blocking descriptor.
 Result<void> writeFully(int fd, std::string_view text);
 
+// What poll(2) told of an output that nothing was to be written to: EPIPE when its reader has left, EBADF when it is not
+// open. Who waits for a model watches for it, or a run would go on for nobody until its next word.
+Result<void> checkReader(short revents);
+
 class Output {
 public:
     Output(int fd, bool hasColour) : m_fd(fd), m_hasColour(hasColour) {}

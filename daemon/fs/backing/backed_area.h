@@ -5,9 +5,9 @@
 
 #include "daemon/fs/backing/backed_file.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/tree/area.h"
 #include "daemon/fs/tree/area_context.h"
+#include "daemon/identity/credentials.h"
 
 namespace cortexfs::fs {
 

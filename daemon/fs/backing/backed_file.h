@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/base/unique_fd.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/tree/open_file.h"
 #include "daemon/fs/tree/work_queue.h"
+#include "daemon/identity/credentials.h"
 
 #include <functional>
 #include <string_view>

@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/sysmacros.h>
 
 namespace cortexfs::fs {
@@ -40,14 +39,6 @@ ErrnoOr<BackedStat> statDescriptor(int fd)
     if (info.stx_mask & STATX_BTIME)
         result.bornNs = info.stx_btime.tv_sec * 1'000'000'000 + info.stx_btime.tv_nsec;
     return result;
-}
-
-std::size_t BackedNodes::budgetOfProcess()
-{
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return 1U << 16;
-    return std::min<std::size_t>(limit.rlim_cur, 1U << 18) * 3 / 4;
 }
 
 BackedNodes::BackedNodes(std::size_t descriptorBudget, std::function<void(Invalidation)> advise)

@@ -65,9 +65,6 @@ public:
     BackedNodes(std::size_t descriptorBudget, std::function<void(Invalidation)> advise);
     ~BackedNodes();
 
-    // 3/4 of the process's soft limit.
-    static std::size_t budgetOfProcess();
-
     BackedNode *find(NodeId id);
     BackedNode *byIdentity(const BackedIdentity &identity);
     BackedNode &parentOf(const BackedNode &node) { return m_slots[node.parent]; }

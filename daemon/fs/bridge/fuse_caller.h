@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/fs/bridge/fuse_api.h"
-#include "daemon/fs/tree/caller.h"
+#include "daemon/identity/caller.h"
 
 namespace cortexfs::fs {
 

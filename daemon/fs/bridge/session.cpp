@@ -1,16 +1,17 @@
 #include "daemon/fs/session.h"
 
 #include "common/base/clock.h"
+#include "common/base/descriptor_limit.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/logging.h"
 #include "common/base/unique_fd.h"
 #include "daemon/fs/backing/backed_nodes.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/bridge/fuse_mount.h"
 #include "daemon/fs/bridge/mount_table.h"
 #include "daemon/fs/bridge/operations.h"
 #include "daemon/fs/nodes/tree.h"
+#include "daemon/identity/credentials.h"
 
 #include <atomic>
 #include <cerrno>
@@ -105,7 +106,7 @@ Result<void> FsSession::Impl::prepare()
     if (!wakeFd.isValid())
         return errors::fromErrno(errno, "eventfd");
 
-    nodes = std::make_unique<BackedNodes>(BackedNodes::budgetOfProcess(),
+    nodes = std::make_unique<BackedNodes>(descriptorShares().nodes,
                                           [this](Invalidation advice) { advise(std::move(advice)); });
     changes = std::make_unique<PendingChanges>(
         handler, work, [this] { wake(); }, systemClock(), limits::kFuseReplyMs);

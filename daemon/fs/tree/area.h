@@ -4,12 +4,12 @@
 #pragma once
 
 #include "daemon/fs/tree/attributes.h"
-#include "daemon/fs/tree/caller.h"
 #include "daemon/fs/tree/entry.h"
 #include "daemon/fs/tree/errno_or.h"
 #include "daemon/fs/tree/invalidation.h"
 #include "daemon/fs/tree/open_file.h"
 #include "daemon/fs/tree/reply.h"
+#include "daemon/identity/caller.h"
 
 #include <optional>
 #include <string>

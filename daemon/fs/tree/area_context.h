@@ -14,11 +14,14 @@
 #include <memory>
 #include <string>
 
+namespace cortexfs {
+class FsCredentials;
+}
+
 namespace cortexfs::fs {
 
 class Area;
 class BackedNodes;
-class FsCredentials;
 
 struct AreaContext {
     const Places &places;

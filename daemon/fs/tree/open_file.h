@@ -1,10 +1,10 @@
 // What an open file or directory can do. Used on the answering thread; an object lives from open to release.
 #pragma once
 
-#include "daemon/fs/tree/caller.h"
 #include "daemon/fs/tree/entry.h"
 #include "daemon/fs/tree/errno_or.h"
 #include "daemon/fs/tree/reply.h"
+#include "daemon/identity/caller.h"
 
 #include <memory>
 #include <string>

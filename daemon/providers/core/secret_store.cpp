@@ -73,6 +73,11 @@ std::optional<std::string> faultOfValue(std::string_view value)
     return std::nullopt;
 }
 
+std::string placeOf(std::string_view provider, std::string_view slot)
+{
+    return "slot " + std::string(slot) + " of provider " + std::string(provider);
+}
+
 Result<void> checkNames(std::string_view provider, std::string_view slot)
 {
     if (const Result<void> checked = abi::checkObjectName(provider); !checked)
@@ -126,9 +131,10 @@ struct SlotContent {
     SlotState state = SlotState::Missing;
     std::string reason;
     SecretString value;
+    FileStamp stamp; // Filled: of before reading, so that a change in between shows at the next look
 };
 
-SlotContent rejected(std::string reason) { return {SlotState::Rejected, std::move(reason), {}}; }
+SlotContent rejected(std::string reason) { return {SlotState::Rejected, std::move(reason), {}, {}}; }
 
 SlotContent readSlot(int directory, const std::string &slot, uid_t owner)
 {
@@ -164,14 +170,16 @@ SlotContent readSlot(int directory, const std::string &slot, uid_t owner)
     else if (const std::optional<std::string> fault = faultOfValue(value))
         content = rejected(*fault);
     else
-        content = {SlotState::Filled, {}, SecretString(std::string(value))};
+        content = {SlotState::Filled, {}, SecretString(std::string(value)), stampOf(info)};
     ::explicit_bzero(text.data(), text.size());
     return content;
 }
 
 } // namespace
 
-SecretStore::SecretStore(std::string stateDir, uid_t owner) : m_stateDir(std::move(stateDir)), m_owner(owner) {}
+SecretStore::SecretStore(std::string stateDir, uid_t owner, const Clock &clock)
+    : m_stateDir(std::move(stateDir)), m_owner(owner), m_clock(clock)
+{}
 
 Result<UniqueFd> SecretStore::openProviderDir(std::string_view provider, bool create) const
 {
@@ -189,23 +197,75 @@ Result<UniqueFd> SecretStore::openProviderDir(std::string_view provider, bool cr
     return fd;
 }
 
-Result<SecretString> SecretStore::get(std::string_view provider, std::string_view slot) const
+std::string SecretStore::slotPath(std::string_view provider, std::string_view slot) const
+{
+    std::string path = m_stateDir + "/secrets/provider/";
+    path.append(provider).append("/").append(slot);
+    return path;
+}
+
+std::optional<SecretString> SecretStore::keptKey(std::string_view provider, const std::string &path,
+                                                 const struct stat &info) const
+{
+    if (faultOfFile(info, m_owner))
+        return std::nullopt;
+    std::optional<SecretString> key = m_cache.find(path, stampOf(info));
+    if (!key)
+        return std::nullopt;
+    struct stat parent = {};
+    std::string directory = m_stateDir;
+    for (const std::string_view name : {std::string_view("secrets"), std::string_view("provider"), provider}) {
+        directory.append("/").append(name);
+        if (::lstat(directory.c_str(), &parent) != 0 || !S_ISDIR(parent.st_mode) || faultOfDirectory(parent, m_owner))
+            return std::nullopt;
+    }
+    return key;
+}
+
+Result<std::optional<SecretString>> SecretStore::find(std::string_view provider, std::string_view slot) const
 {
     if (const Result<void> checked = checkNames(provider, slot); !checked)
         return checked.error();
-    const std::string place = "slot " + std::string(slot) + " of provider " + std::string(provider);
+    const std::string path = slotPath(provider, slot);
+    struct stat info = {};
+    if (::lstat(path.c_str(), &info) == 0) {
+        if (std::optional<SecretString> kept = keptKey(provider, path, info))
+            return kept;
+    } else if (errno == ENOENT) {
+        m_cache.drop(path);
+        return std::optional<SecretString>();
+    }
+    const std::uint64_t dropCount = m_cache.dropCount();
     const Result<UniqueFd> directory = openProviderDir(provider, false);
     if (!directory) {
+        m_cache.drop(path);
         if (directory.error().number() == ENOENT)
-            return errors::noCredential("no key in " + place);
-        return errors::noCredential("the key in " + place + " does not count: " + directory.error().message());
+            return std::optional<SecretString>();
+        return errors::noCredential("the key in " + placeOf(provider, slot)
+                                    + " does not count: " + directory.error().message());
     }
     SlotContent content = readSlot(directory->get(), std::string(slot), m_owner);
-    if (content.state == SlotState::Missing)
-        return errors::noCredential("no key in " + place);
-    if (content.state == SlotState::Rejected)
-        return errors::noCredential("the key in " + place + " does not count: the file " + content.reason);
-    return std::move(content.value);
+    if (content.state != SlotState::Filled)
+        m_cache.drop(path);
+    else if (isSettled(content.stamp, m_clock.wallMs()))
+        m_cache.keep(path, content.stamp, content.value, dropCount);
+    switch (content.state) {
+    case SlotState::Filled: return std::optional(std::move(content.value));
+    case SlotState::Missing: return std::optional<SecretString>();
+    case SlotState::Rejected: break;
+    }
+    return errors::noCredential("the key in " + placeOf(provider, slot) + " does not count: the file "
+                                + content.reason);
+}
+
+Result<SecretString> SecretStore::get(std::string_view provider, std::string_view slot) const
+{
+    Result<std::optional<SecretString>> key = find(provider, slot);
+    if (!key)
+        return key.error();
+    if (!*key)
+        return errors::noCredential("no key in " + placeOf(provider, slot));
+    return std::move(**key);
 }
 
 SlotInfo SecretStore::state(std::string_view provider, std::string_view slot) const
@@ -222,6 +282,8 @@ SlotInfo SecretStore::state(std::string_view provider, std::string_view slot) co
         return info;
     }
     const SlotContent content = readSlot(directory->get(), info.slot, m_owner);
+    if (content.state != SlotState::Filled)
+        m_cache.drop(slotPath(provider, slot));
     info.state = content.state;
     info.reason = content.reason;
     return info;
@@ -260,7 +322,9 @@ Result<void> SecretStore::set(std::string_view provider, std::string_view slot, 
     if (!directory)
         return directory.error();
     files::removeStaleTemporaries(directory->get());
-    return files::replaceAt(directory->get(), std::string(slot), text, kFileMode);
+    const Result<void> replaced = files::replaceAt(directory->get(), std::string(slot), text, kFileMode);
+    m_cache.drop(slotPath(provider, slot));
+    return replaced;
 }
 
 Result<void> SecretStore::remove(std::string_view provider, std::string_view slot)
@@ -268,18 +332,19 @@ Result<void> SecretStore::remove(std::string_view provider, std::string_view slo
     if (const Result<void> checked = checkNames(provider, slot); !checked)
         return checked.error();
     const std::string name(slot);
-    const std::string place = "slot " + name + " of provider " + std::string(provider);
+    const std::string place = placeOf(provider, slot);
     const Result<UniqueFd> directory = openProviderDir(provider, false);
     if (!directory) {
         if (directory.error().number() == ENOENT)
             return errors::notFound("no key in " + place);
         return directory.error();
     }
-    if (::unlinkat(directory->get(), name.c_str(), 0) != 0) {
-        if (errno == ENOENT)
-            return errors::notFound("no key in " + place);
-        return errors::fromErrno(errno, place);
-    }
+    const int failure = ::unlinkat(directory->get(), name.c_str(), 0) == 0 ? 0 : errno;
+    m_cache.drop(slotPath(provider, slot)); // also when somebody else was faster
+    if (failure == ENOENT)
+        return errors::notFound("no key in " + place);
+    if (failure != 0)
+        return errors::fromErrno(failure, place);
     if (::fsync(directory->get()) != 0)
         return errors::fromErrno(errno, place);
     return {};

@@ -1,17 +1,14 @@
 #include "daemon/providers/route/route_file.h"
 
+#include "common/base/clock.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 
-#include <ctime>
+#include <sys/stat.h>
 
 namespace cortexfs::providers {
 
 namespace {
-
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-
-std::int64_t nanoseconds(const timespec &time) { return std::int64_t{time.tv_sec} * kSecondNs + time.tv_nsec; }
 
 FileStamp stampAt(const std::string &path)
 {
@@ -19,21 +16,7 @@ FileStamp stampAt(const std::string &path)
     return ::lstat(path.c_str(), &info) == 0 ? stampOf(info) : FileStamp();
 }
 
-// The clock of a file system ticks every few milliseconds: two writes within a tick leave the same stamp. A stamp counts
-// once it is older than that by far.
-bool isOldEnough(const FileStamp &stamp)
-{
-    timespec now = {};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return stamp.size < 0 || nanoseconds(now) - stamp.changedNs > kSecondNs;
-}
-
 } // namespace
-
-FileStamp stampOf(const struct stat &info)
-{
-    return {info.st_dev, info.st_ino, info.st_size, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
-}
 
 Result<RouteFile::Table> RouteFile::table()
 {
@@ -42,7 +25,7 @@ Result<RouteFile::Table> RouteFile::table()
         return *m_table;
     // The stamp of before reading: a change in between makes the next look read again.
     m_stamp = stamp;
-    m_isStampReliable = isOldEnough(stamp);
+    m_isStampReliable = isSettled(stamp, systemClock().wallMs());
     m_table = read();
     return *m_table;
 }

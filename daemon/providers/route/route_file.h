@@ -1,29 +1,15 @@
 // The stored route table, read when a request is made. A stat decides whether the file has to be parsed again.
 #pragma once
 
+#include "common/base/file_stamp.h"
 #include "common/base/result.h"
 #include "common/route/route_table.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include <sys/stat.h>
-
 namespace cortexfs::providers {
-
-// What tells one state of a file from another without reading it.
-struct FileStamp {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    std::int64_t size = -1; // -1: no such file
-    std::int64_t modifiedNs = 0;
-    std::int64_t changedNs = 0;
-
-    friend bool operator==(const FileStamp &, const FileStamp &) = default;
-};
-FileStamp stampOf(const struct stat &info);
 
 class RouteFile {
 public:

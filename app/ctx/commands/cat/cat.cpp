@@ -13,10 +13,7 @@ namespace {
 
 Result<void> copy(const Tree &tree, std::string_view name, Output &out)
 {
-    const Result<std::string> given = tree.pathOf(name);
-    if (!given)
-        return given.error();
-    const Result<std::string> path = controlPath(tree, *given);
+    const Result<std::string> path = filePath(tree, name);
     if (!path)
         return path.error();
     const Result<UniqueFd> file = tree.open(*path, O_RDONLY);
@@ -54,7 +51,8 @@ const Command &command()
         .description =
             "Prints what a file below the mount holds, byte for byte. Of an object (a model, an agent, a tool) "
             "that is its description: name, limits, abilities, never code and never a key. A control file may be "
-            "named with or without the \".d\" of its directory, and through an alias.",
+            "named with or without the \".d\" of its directory, and through an alias; an object as for \"ctx which\", "
+            "without model/.",
         .arguments = {{.name = "PATH",
                        .help = "relative to the mount, or absolute below it",
                        .completion = Completion::TreePath,

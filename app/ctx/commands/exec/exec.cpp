@@ -4,26 +4,10 @@
 #include "app/ctx/core/invocation.h"
 #include "app/ctx/core/objects.h"
 #include "app/ctx/core/session.h"
-#include "app/ctx/core/tree.h"
-#include "common/abi/names.h"
 
 namespace cortexfs::ctx::exec_command {
 
 namespace {
-
-// The object that the daemon knows: "model/debug/echo". The tree is looked at only for a bare name that is no alias.
-std::string objectOf(Session &session, std::string_view name)
-{
-    const std::vector<std::string> paths = objectPaths(name, session.mount());
-    if (paths.size() == 1 || name.find('/') != std::string_view::npos || abi::isModelAlias(name))
-        return paths.front();
-    const Tree tree(session);
-    for (const std::string &path : paths) {
-        if (tree.exists(path))
-            return path;
-    }
-    return paths.front();
-}
 
 Result<int> run(const Invocation &invocation)
 {

@@ -1,6 +1,7 @@
 #include "app/ctx/commands/exec/object_run.h"
 
 #include "app/ctx/core/output.h"
+#include "app/ctx/core/process.h"
 #include "app/ctx/core/program.h"
 #include "app/ctx/core/text.h"
 #include "common/abi/event.h"
@@ -11,7 +12,6 @@
 #include <csignal>
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 namespace cortexfs::ctx::exec_command {
@@ -22,26 +22,6 @@ namespace {
 constexpr std::size_t kInputPiece = 128 * limits::kKiB;
 // A pipe that polls writable takes this much without blocking.
 constexpr std::size_t kPipePiece = 4096;
-
-// SIGINT and SIGTERM as something to poll: they must end the run, not this program. Ignored ones (a background job)
-// stay ignored.
-UniqueFd catchSignals()
-{
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGINT);
-    ::sigaddset(&set, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-std::string workingDirectory()
-{
-    char *text = ::getcwd(nullptr, 0);
-    std::string out = text ? json::toValidUtf8(text) : std::string("/");
-    ::free(text);
-    return out;
-}
 
 // Bytes at the end that begin a character without ending it: at most 3.
 std::size_t begunCharacter(std::string_view text)
@@ -71,7 +51,7 @@ Result<int> ObjectRun::run()
 
 Result<int> ObjectRun::execute()
 {
-    m_signals = catchSignals();
+    m_signals = catchSignals({SIGINT, SIGTERM});
     if (!m_signals.isValid())
         return errors::fromErrno(errno, "signalfd");
     if (!json::isValidUtf8(m_object))
@@ -119,13 +99,18 @@ Result<int> ObjectRun::follow()
         }
         if (*isOver)
             return m_exit;
-        std::array<pollfd, 3> wanted = {pollfd{connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
-                                        pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0}};
+        std::array<pollfd, 4> wanted = {pollfd{connection().fd(), POLLIN, 0}, pollfd{m_signals.get(), POLLIN, 0},
+                                        pollfd{m_isInputOpen ? STDIN_FILENO : -1, POLLIN, 0},
+                                        pollfd{STDOUT_FILENO, 0, 0}};
         if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR)
             return errors::fromErrno(errno, "poll");
         if (wanted[1].revents) {
             if (const Result<void> handled = handleSignal(); !handled)
                 return handled.error();
+        }
+        if (const Result<void> reader = checkReader(wanted[3].revents); !reader) {
+            (void)cancel();
+            return reader.error();
         }
         if (wanted[0].revents) {
             if (const Result<void> read = connection().readAvailable(); !read) {
@@ -278,12 +263,12 @@ Result<void> ObjectRun::writeOut()
 // in the middle of a line if need be.
 Result<void> ObjectRun::handleSignal()
 {
-    signalfd_siginfo info = {};
-    if (::read(m_signals.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
+    const int signal = takeSignal(m_signals);
+    if (signal == 0)
         return {};
     if (m_signal != 0)
         ::_exit(128 + m_signal);
-    m_signal = static_cast<int>(info.ssi_signo);
+    m_signal = signal;
     m_isInputOpen = false;
     (void)cancel(); // a connection that fails here ends the loop by itself
     return {};

@@ -144,10 +144,7 @@ Result<int> run(const Invocation &invocation)
 {
     Session &session = invocation.session();
     const Tree tree(session);
-    const Result<std::string> given = tree.pathOf(invocation.word(0));
-    if (!given)
-        return given.error();
-    const Result<std::string> path = controlPath(tree, *given);
+    const Result<std::string> path = filePath(tree, invocation.word(0));
     if (!path)
         return path.error();
     if (const Result<void> isControl = checkIsControl(tree, *path); !isControl)
@@ -191,7 +188,7 @@ const Command &command()
         .description =
             "Replaces the content of a control file in one step. The daemon checks it first: what it does not accept "
             "changes nothing. Several values become several lines. The \".d\" of the control directory may be left "
-            "out, and an alias may stand for its model.",
+            "out, an alias may stand for its model, and the object may be named as for \"ctx which\", without model/.",
         .arguments = {{.name = "PATH",
                        .help = "the control file, such as model/debug/echo/effort",
                        .completion = Completion::Control},
@@ -200,13 +197,11 @@ const Command &command()
                        .completion = Completion::ControlValue,
                        .repeats = true}},
         .options = {{.name = "--quiet", .letter = 'q', .help = "do not show the value that is stored now"}},
-        .examples = {{"ctx set model/debug/echo/effort high",
-                      "How hard a model thinks: auto none low medium high xhigh max."},
-                     {"ctx set model/main/fallback openai/gpt-5.6 debug/echo",
-                      "Whom to ask when main's model fails, in order."},
-                     {"ctx set model/openai/gpt-5.6/default temperature=0.2",
-                      "A parameter of every call of this model."},
-                     {"ctx set model/route - < my-routes", "From a file."}},
+        .examples =
+            {{"ctx set model/debug/echo/effort high", "How hard a model thinks: auto none low medium high xhigh max."},
+             {"ctx set main/fallback openai/gpt-5.6 debug/echo", "Whom to ask when main's model fails, in order."},
+             {"ctx set model/openai/gpt-5.6/default temperature=0.2", "A parameter of every call of this model."},
+             {"ctx set model/route - < my-routes", "From a file."}},
         .exits = {{"1", "no such file, or read-only (as limit is for everybody)"},
                   {"2", "wrong usage, no control file, or the value is not accepted"},
                   {"13", "not your file"}},

@@ -2,8 +2,8 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "daemon/fs/backing/credentials.h"
 #include "daemon/fs/tree/text_file.h"
+#include "daemon/identity/credentials.h"
 
 #include <cerrno>
 

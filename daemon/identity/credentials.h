@@ -2,13 +2,13 @@
 // and fsgid before it touches a durable area, so that the kernel's own rules decide. One object a thread, never shared.
 #pragma once
 
-#include "daemon/fs/tree/caller.h"
+#include "daemon/identity/caller.h"
 
 #include <cerrno>
 
 #include <sys/types.h>
 
-namespace cortexfs::fs {
+namespace cortexfs {
 
 class FsCredentials {
 public:
@@ -62,4 +62,4 @@ private:
     gid_t m_gid;
 };
 
-} // namespace cortexfs::fs
+} // namespace cortexfs

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-namespace cortexfs::fs {
+namespace cortexfs {
 
 // Supplementary groups cost a read of /proc, so they are asked for only where the primary ones were not enough.
 class GroupSource {
@@ -24,4 +24,4 @@ struct Caller {
     Caller withoutGroups() const { return {uid, gid, pid, nullptr}; }
 };
 
-} // namespace cortexfs::fs
+} // namespace cortexfs

@@ -1,4 +1,4 @@
-#include "daemon/fs/backing/credentials.h"
+#include "daemon/identity/credentials.h"
 
 #include <cerrno>
 
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cortexfs::fs {
+namespace cortexfs {
 
 FsCredentials::FsCredentials()
     : m_daemonUid(::geteuid()), m_daemonGid(::getegid()), m_uid(m_daemonUid), m_gid(m_daemonGid)
@@ -65,4 +65,4 @@ bool FsCredentials::loadGroups(const Caller &caller)
 
 void FsCredentials::clearGroups() { ::syscall(SYS_setgroups, 0, nullptr); }
 
-} // namespace cortexfs::fs
+} // namespace cortexfs

@@ -1,0 +1,1 @@
+cortexfs_member(SOURCES output.cpp ENTRY cortexfs::ctx::output_command::command HEADER output.h)

@@ -1,0 +1,1 @@
+cortexfs_member(SOURCES resume.cpp ENTRY cortexfs::ctx::resume_command::command HEADER resume.h)

@@ -1,0 +1,10 @@
+// `ctx resume`
+#pragma once
+
+#include "app/ctx/core/command.h"
+
+namespace cortexfs::ctx::resume_command {
+
+const Command &command();
+
+} // namespace cortexfs::ctx::resume_command

@@ -1,0 +1,10 @@
+// `ctx send`
+#pragma once
+
+#include "app/ctx/core/command.h"
+
+namespace cortexfs::ctx::send_command {
+
+const Command &command();
+
+} // namespace cortexfs::ctx::send_command
