@@ -103,7 +103,7 @@ void ManyListenersTest::listenersShareALoop()
     std::list<RawClient> clients;
     const int before = openDescriptors();
     for (int i = 0; i < 100; ++i) {
-        servers.emplace_back(4096, {loop, nullptr});
+        servers.emplace_back(4096, SharedSockets{loop, nullptr});
         const std::string path = dir.path("s" + std::to_string(i));
         QVERIFY(servers.back().listener.listen(path, 0600));
         clients.emplace_back(path);
@@ -129,7 +129,7 @@ void ManyListenersTest::aSharedBudgetIsDividedFairly()
     std::list<EchoServer> servers;
     std::list<RawClient> clients;
     for (int i = 0; i < 3; ++i) {
-        servers.emplace_back(4096, {loop, budget});
+        servers.emplace_back(4096, SharedSockets{loop, budget});
         QVERIFY(servers.back().listener.listen(dir.path(std::to_string(i)), 0600));
     }
     for (int round = 0; round < 12; ++round) {
@@ -183,7 +183,7 @@ void ManyListenersTest::aBudgetOutlivesItsListener()
     const auto budget = ClientBudget::create(1);
     EchoServer lasting(4096, {nullptr, budget});
     QVERIFY(lasting.listener.listen(dir.path("b"), 0600));
-    auto ending = std::make_unique<EchoServer>(4096, sockets::SharedSockets{nullptr, budget});
+    auto ending = std::make_unique<EchoServer>(4096, SharedSockets{nullptr, budget});
     QVERIFY(ending->listener.listen(dir.path("a"), 0600));
     QObject holder;
     QObject::connect(&ending->listener, &UnixListener::clientConnected, &holder,
