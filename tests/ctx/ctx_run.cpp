@@ -204,6 +204,7 @@ Outcome World::runCommand(const std::vector<std::string> &command, const std::st
     ::close(out[1]);
     ::close(err[1]);
     ::fcntl(in[1], F_SETFL, O_NONBLOCK);
+    ::signal(SIGPIPE, SIG_IGN); // a command that ends without reading its input is no failure of this program
     std::string_view rest = input;
     bool isOutOpen = true;
     bool isErrOpen = true;
