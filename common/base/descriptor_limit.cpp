@@ -8,7 +8,7 @@ namespace cortexfs {
 
 namespace {
 constexpr std::size_t kMostNodes = 1U << 17;
-constexpr std::size_t kMostClients = 1U << 16;
+constexpr std::size_t kMostClients = 1U << 15; // of each kind
 } // namespace
 
 void raiseDescriptorLimit()
@@ -24,9 +24,10 @@ DescriptorShares descriptorShares()
 {
     rlimit limit = {};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return {kMostNodes, kMostClients};
+        return {kMostNodes, kMostClients, kMostClients};
     const std::size_t count = limit.rlim_cur;
-    return {std::min(count / 2, kMostNodes), std::min(count / 4, kMostClients)};
+    const std::size_t clients = std::min(count / 8, kMostClients);
+    return {std::min(count / 2, kMostNodes), clients, clients};
 }
 
 } // namespace cortexfs

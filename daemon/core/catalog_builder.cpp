@@ -163,6 +163,11 @@ private:
     std::vector<ModelEntry> m_entries;
 };
 
+bool isElsewhere(const ModelEntry &before, const ModelEntry &after)
+{
+    return before.provider && after.provider && before.provider->baseUrl != after.provider->baseUrl;
+}
+
 } // namespace
 
 std::vector<std::string> knownFormats()
@@ -208,15 +213,6 @@ void applyControl(ModelEntry &entry, Control control, std::string text)
     case Control::Log: break;
     }
 }
-
-namespace {
-
-bool isElsewhere(const ModelEntry &before, const ModelEntry &after)
-{
-    return before.provider && after.provider && before.provider->baseUrl != after.provider->baseUrl;
-}
-
-} // namespace
 
 std::shared_ptr<const models::ModelCatalog> CatalogBuilder::build(const CatalogInput &input,
                                                                   const models::ModelCatalog *previous,

@@ -30,8 +30,9 @@ struct CatalogInput {
 
 class CatalogBuilder {
 public:
-    // `previous` gives surviving models their serial, their log and their cooldown, which a new base URL ends. Problems: ids that cannot be projected or collide,
-    // stored control texts that this build refuses (the default then holds and the file stays).
+    // `previous` gives surviving models their serial, their log and their cooldown, which a new base URL ends. Problems: ids
+    // that cannot be projected or collide, stored control texts that this build refuses (the default then holds and the
+    // file stays).
     std::shared_ptr<const models::ModelCatalog> build(const CatalogInput &input, const models::ModelCatalog *previous,
                                                       std::vector<Problem> &problems);
 

@@ -80,7 +80,11 @@ Result<void> Daemon::bringUp()
     Result<std::shared_ptr<sockets::SocketLoop>> loop = sockets::SocketLoop::create();
     if (!loop)
         return loop.error();
-    m_shared = {std::move(*loop), sockets::ClientBudget::create(static_cast<int>(descriptorShares().clients))};
+    const DescriptorShares shares = descriptorShares();
+    const auto socketsFor = [&loop](std::size_t clients) {
+        return sockets::SharedSockets{*loop, sockets::ClientBudget::create(static_cast<int>(clients))};
+    };
+    m_objectSockets = socketsFor(shares.objectClients);
 
     config::DaemonConfig config;
     if (Result<config::DaemonConfig> loaded = config::loadDaemonConfig(places.configFile()); loaded) {
@@ -105,7 +109,7 @@ Result<void> Daemon::bringUp()
         sessions::SessionPlace{places.installedTree(), places.activeSessionsDir()},
         modelAnswerer(*m_models, m_runtime->snapshot()), systemClock());
     m_control = std::make_unique<control::ControlServer>(control::ExecServices{*m_models, m_runtime->snapshot()},
-                                                         ::geteuid(), nullptr, m_shared);
+                                                         ::geteuid(), nullptr, socketsFor(shares.controlClients));
     registerOperations(*m_control, OperationContext{*m_runtime, *m_models, *m_control, *m_egress,
                                                     [this] { return m_fs && m_fs->isMounted(); },
                                                     [this] { return m_fs ? m_fs->requestCount() : 0; }, m_startedAtMs,
@@ -126,7 +130,7 @@ Result<void> Daemon::bringUp()
 // Before the control socket listens: whoever sees the daemon ready finds every socket listening.
 void Daemon::openSessions()
 {
-    m_modelSockets = std::make_unique<sessions::ModelSockets>(m_options.places, *m_sessions, m_shared,
+    m_modelSockets = std::make_unique<sessions::ModelSockets>(m_options.places, *m_sessions, m_objectSockets,
                                                               [this](const std::string &path) {
                                                                   if (m_fs)
                                                                       m_fs->entryChanged(path);

@@ -64,7 +64,7 @@ private:
     std::int64_t m_startedAtMs;
     std::optional<InstanceLock> m_lock;
     std::optional<RunnerPath> m_runner;
-    sockets::SharedSockets m_shared;
+    sockets::SharedSockets m_objectSockets; // what the sockets of all objects share
     std::unique_ptr<Runtime> m_runtime;
     std::unique_ptr<providers::RouteEgress> m_egress;
     std::unique_ptr<providers::HttpTransport> m_http;

@@ -78,7 +78,7 @@ private:
     void restartStall();
     void fail();
 
-    ClientBudget::Seat m_seat; // given back when the descriptor is closed
+    ClientBudget::Seat m_seat; // behind the descriptor in destruction: given back when that is closed
     UniqueFd m_fd;
     Peer m_peer;
     const std::shared_ptr<SocketLoop> m_loop;

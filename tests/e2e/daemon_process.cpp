@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace cortexfs::e2e {
@@ -179,6 +180,14 @@ void DaemonProcess::kill()
 }
 
 void DaemonProcess::sendSignal(int number) { ::kill(static_cast<pid_t>(pid()), number); }
+
+void DaemonProcess::setDescriptorLimit(unsigned long most)
+{
+    m_process.setChildProcessModifier([most] {
+        const rlimit limit = {most, most};
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    });
+}
 
 Outcome DaemonProcess::ctx(const QStringList &arguments, const std::string &input)
 {

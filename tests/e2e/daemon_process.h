@@ -60,6 +60,8 @@ public:
     void kill(); // SIGKILL and wait
     bool isRunning() const { return m_process.state() == QProcess::Running; }
     void sendSignal(int number);
+    // Hard RLIMIT_NOFILE of the daemon, from its next start on.
+    void setDescriptorLimit(unsigned long most);
 
     // Environment for ctx: CTX_ROOT and the directories.
     Outcome ctx(const QStringList &arguments, const std::string &input = {});

@@ -8,6 +8,9 @@
 #include <QScopeGuard>
 #include <QTest>
 
+#include <algorithm>
+#include <list>
+
 #include <unistd.h>
 
 using namespace cortexfs;
@@ -432,6 +435,34 @@ private Q_SLOTS:
         QCOMPARE(field(talk.await("'type':'error'"), "code"), std::string("EINVAL"));
         talk.say("{'op':'ping'}");
         QVERIFY(!talk.await("'type':'pong'").empty());
+    }
+
+    void aCrowdKeepsNobodyOutForGood()
+    {
+        DaemonProcess daemon;
+        daemon.setDescriptorLimit(128);
+        QVERIFY2(startWithSockets(daemon), daemon.log().c_str());
+        std::list<Talk> crowd;
+        for (int i = 0; i < 300; ++i) {
+            crowd.emplace_back(daemon);
+            QVERIFY(crowd.back().client.isConnected());
+            crowd.back().say("{'op':'ping'}");
+        }
+        // Some have a seat, the others wait; whoever administers the daemon is not among them.
+        const auto served = [&crowd] {
+            return std::count_if(crowd.begin(), crowd.end(), [](Talk &talk) {
+                talk.pump();
+                return !talk.lines.empty();
+            });
+        };
+        QVERIFY(waitFor([&] { return served() > 0; }));
+        const Outcome status = daemon.ctx({QStringLiteral("status")});
+        QVERIFY2(status.exitCode == 0, status.err.c_str());
+        QVERIFY(served() < 128);
+        crowd.clear();
+        Talk late(daemon);
+        late.say("{'op':'ping'}");
+        QVERIFY(!late.await("'type':'pong'").empty());
     }
 
     void aReaderThatStopsHoldsTheRun()
